@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const Flag flags[] = {
@@ -156,8 +157,6 @@ static Status take_part(const CommandLine *line, const ImportOptions *options, c
     char name[32];
     Status status = dataset_import_count(command_argument(line, 0), options, &episodes, err);
     if (!status) status = check_same(line, episodes, err);
-    if (!status && options->report)
-        status = error_set(err, STATUS_BAD_INPUT, "--skip-bad: expected one process, found %d", processes);
     if (!status && processes > episodes)
         status = error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d processes, one for each recording, found %d",
                            command_argument(line, 0), episodes, processes);
@@ -171,6 +170,48 @@ static Status take_part(const CommandLine *line, const ImportOptions *options, c
     return file_join(path, FILE_PATH_SIZE, folder, name, err);
 }
 
+// What a process tells of its report; its sentences follow, each with its end.
+typedef struct ReportSize {
+    size_t pictures, left_out, bad, bytes;
+} ReportSize;
+
+static void *sentences_of(const ImportReport *report, size_t bytes) {
+    char *text = calloc(bytes + 1, 1), *at = text;
+    for (size_t i = 0; text && i < report->bad; i++) at = stpcpy(at, report->why[i]) + 1;
+    return text;
+}
+
+static Status add_report(ImportReport *to, ReportSize size, const char *text, Error *err) {
+    char **why = realloc(to->why, (to->bad + size.bad + 1) * sizeof *why);
+    if (!why) return error_set(err, STATUS_FAILED, "no memory for a list of pictures");
+    to->why = why;
+    to->pictures += size.pictures;
+    to->left_out += size.left_out;
+    for (size_t i = 0; i < size.bad; i++, text += strlen(text) + 1)
+        if (!(why[to->bad++] = strdup(text))) return error_set(err, STATUS_FAILED, "no memory for a list of pictures");
+    return STATUS_OK;
+}
+
+// Rank 0 tells of the pictures of all.
+static Status join_reports(const CommandLine *line, ImportReport *report, Error *err) {
+    size_t processes = (size_t)ranks_count(line->ranks), longest = 0;
+    ReportSize own = {report->pictures, report->left_out, report->bad, 0}, *all = calloc(processes, sizeof *all);
+    for (size_t i = 0; i < report->bad; i++) own.bytes += strlen(report->why[i]) + 1;
+    Status status = all ? ranks_gather(line->ranks, &own, sizeof own, all, err)
+                        : error_set(err, STATUS_FAILED, "no memory for %zu processes", processes);
+    for (size_t r = 0; !status && r < processes; r++) longest = all[r].bytes > longest ? all[r].bytes : longest;
+    char *text = status ? NULL : sentences_of(report, longest),
+         *texts = status ? NULL : malloc(processes * longest + 1);
+    if (!status && (!text || !texts)) status = error_set(err, STATUS_FAILED, "no memory for a list of pictures");
+    if (!status) status = ranks_gather(line->ranks, text, longest, texts, err);
+    import_report_free(report);
+    for (size_t r = 0; !status && r < processes; r++) status = add_report(report, all[r], texts + r * longest, err);
+    free(all);
+    free(text);
+    free(texts);
+    return status;
+}
+
 static Status import_part(const CommandLine *line, ImportOptions *options, const char *folder, Error *err) {
     ImportPart part = {0};
     char path[FILE_PATH_SIZE];
@@ -178,6 +219,7 @@ static Status import_part(const CommandLine *line, ImportOptions *options, const
     options->part = &part;
     if (!status) status = dataset_import(command_argument(line, 0), options, path, &line->log, err);
     options->part = NULL;
+    if (!status && options->report) status = join_reports(line, options->report, err);
     return status ? status : ranks_barrier(line->ranks, err);
 }
 

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     FRAMES_COMPARED = 3,
@@ -71,6 +72,8 @@ static void scan_image(Work *work, const EpisodeInfo *info, EpisodeCheck *check,
         sample_depth(work, depth[i]);
     }
     check->images_without_depth += *valid == before;
+    const uint8_t *rgb = frames->rgb + 3 * image * pixels;
+    check->images_of_one_colour += !memcmp(rgb, rgb + 3, 3 * (pixels - 1)); // each pixel is as the next
     sample_noise(work, depth, info->H, info->W);
     const uint16_t *mask = frames->mask ? frames->mask + image * pixels : NULL;
     for (size_t i = 0; mask && info->O && i < pixels; i++) {
@@ -104,7 +107,7 @@ static Status scan_episode(Work *work, int episode, Error *err) {
     return STATUS_OK;
 }
 
-static void judge_values(const Dataset *dataset, int episode, CheckReport *report) {
+static void judge_values(const Dataset *dataset, int episode, double usual_step, CheckReport *report) {
     const EpisodeInfo *info = dataset_episode(dataset, episode);
     const EpisodeCheck *check = &report->episodes[episode];
     const EpisodeLabel label = dataset_episode_label(dataset, episode);
@@ -113,6 +116,8 @@ static void judge_values(const Dataset *dataset, int episode, CheckReport *repor
     else if (check->images_without_depth > 0)
         check_add_finding(report, false, "episode %s: %zu of %.0f images have no depth at all", label.text,
                           check->images_without_depth, images);
+    if ((double)check->images_of_one_colour == images)
+        check_add_finding(report, false, "episode %s: each colour picture is of one colour alone", label.text);
     if (check->bad_masks)
         check_add_finding(report, true,
                           "episode %s: mask ids above the %d objects of state/object_position in %zu images",
@@ -120,6 +125,10 @@ static void judge_values(const Dataset *dataset, int episode, CheckReport *repor
     if (!info->even_time)
         check_add_finding(report, false, "episode %s: uneven time steps (mean %.4g s); training wants even ones",
                           label.text, info->time_step);
+    else if (info->F > 1 && fabs(info->time_step - usual_step) > 0.01 * usual_step)
+        check_add_finding(report, false,
+                          "episode %s: its time step is %.4g s, and most have %.4g s; training wants one for all",
+                          label.text, info->time_step, usual_step);
     for (int v = 0; v < info->V; v++) {
         const double *K = info->intrinsics + 9 * v;
         if (K[2] < 0 || K[2] > info->W || K[5] < 0 || K[5] > info->H)
@@ -142,6 +151,7 @@ static void add_counts(PairStats *sum, const ErrorList *list) {
     size_t tested = sum->tested + list->tested;
     double agreeing = sum->agree * (double)sum->tested + (double)list->agreeing;
     sum->occluded += list->occluded;
+    sum->nearer += list->nearer;
     sum->agree = tested ? agreeing / (double)tested : 0;
     sum->tested = tested;
 }
@@ -295,13 +305,14 @@ static void plan(Work *work) {
 static Status check_all(Work *work, const Log *log, Error *err) {
     CheckReport *report = work->report;
     Progress progress;
+    double usual_step = dataset_usual_step(work->dataset, false);
     Status status = STATUS_OK;
     progress_start(&progress, log, "check", "episodes", 0, (size_t)report->episode_count);
     for (int i = 0; !status && i < report->episode_count; i++) {
         status = scan_episode(work, i, err);
         if (!status) status = compare_episode(work, i, err);
         if (!status) status = check_objects(work, i, err);
-        if (!status) judge_values(work->dataset, i, report);
+        if (!status) judge_values(work->dataset, i, usual_step, report);
         progress_update(&progress, (size_t)i + 1, NULL);
     }
     if (!status) status = collect_pairs(work, err);

@@ -3,13 +3,12 @@
 // projected into view b and compared with the depth there.
 //   in: an open data set      out: findings in words, errors in metres per ordered pair of views, guesses at what is
 //   wrong
-// A point is tested when it lands inside b where the four pixels around it have depth, within 5 % of each other, and on
-// the same mask. Its error is |z - depth of b|, that depth interpolated linearly in 1/z (exact on a plane). Beyond 5 %
-// of z it counts as occluded (behind b's surface) or as seen through (in front of it: a view that agrees cannot have
-// many).
-// Then hypotheses about common mistakes are tested on a sample of images (datasets/check_evidence.h): cameras and
-// depth, colour against depth, and clocks. One is reported only when it explains the data clearly better than no
-// mistake.
+// A point is tested when its surface has no edge there and faces b, and when it lands inside b where the four pixels
+// around it have depth, within 5 % of each other, and on the same mask. Its error is |z - depth of b|, that depth
+// interpolated linearly in 1/z (exact on a plane). Beyond 5 % of z it counts as occluded (behind b's surface) or as
+// seen through (in front of it: a view that agrees cannot have many). Then hypotheses about common mistakes are tested
+// on a sample of images (datasets/check_evidence.h): cameras and depth, colour against depth, and clocks. One is
+// reported only when it explains the data clearly better than no mistake.
 #ifndef VPD_DATASETS_CHECK_H
 #define VPD_DATASETS_CHECK_H
 
@@ -25,6 +24,7 @@
 typedef struct PairStats {
     int a, b;                         // views
     size_t tested, occluded, through; // points
+    size_t nearer;                    // points more than 1 % of depth in front of what the other view sees
     double median, p90, p99;          // metres, of the tested points that are neither; NaN when there are none
     double agree;                     // share of tested points within 1 % of depth
 } PairStats;
@@ -120,7 +120,7 @@ typedef struct EpisodeCheck {
     double depth_low, depth_median,
         depth_high; // 1st, 50th, 99th percentile of valid depth, metres; NaN when there is none
     double valid;   // share of pixels with depth
-    size_t images_without_depth, bad_masks;
+    size_t images_without_depth, images_of_one_colour, bad_masks;
 } EpisodeCheck;
 
 typedef struct Finding {

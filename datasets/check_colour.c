@@ -12,12 +12,14 @@ enum {
     MATCHES_MAX = 16000,
     MATCHES_MIN = 300, // fewer decide nothing
     MATCHES_SHUFFLED = 500,
+    TRIED = 8,            // pixels for each match that is wanted
     SEARCH_MATCHES = 800, // used by a search
     FRAMES_OFF_MAX = 4,
     MOVING_MOMENTS = 6,
     MOVING_PARTNERS = 3, // views that each view is compared with there
     MOVING_POINTS = 800,
-    VIEW_MATCHES_MIN = 100 // of one view
+    VIEW_MATCHES_MIN = 100, // of one view
+    UNKNOWN_MAX = 2         // neighbours without depth; at the rim of an object there are three
 };
 #define SAME_SURFACE 0.03  // relative difference of depth
 #define MOVED 0.05         // relative change of depth from one kept frame to the next
@@ -27,6 +29,7 @@ enum {
 #define GOOD 0.5           // smallest correlation of a reported hypothesis
 #define NONE_AT_ALL 0.4    // largest correlation of pictures that show something else
 #define TEXTURE_LEVELS 4   // grey levels against the surroundings
+#define SPREAD_LEVELS 6    // smallest standard deviation of the points themselves, about the mean of their picture
 #define TEXTURE_SHARE 0.2  // smallest fraction of points with that difference
 #define COHERENT 0.6       // smallest correlation of neighbouring pixels in texture; noise has less
 #define SHIFT_SHARE 0.1    // of the width: the largest shift that is searched
@@ -256,17 +259,35 @@ static bool has_moved(const Evidence *evidence, int image, int x, int y) {
     return false;
 }
 
+// Next to an edge of depth a pixel mixes colours of two surfaces.
+static bool beside_edge(const Shot *shot, double x, double y) {
+    const int column = (int)x, row = (int)y; // NOLINT: inside the picture
+    const double depth = shot_depth(shot, column, row);
+    int unknown = 0;
+    for (int i = 0; i < 9; i++) {
+        int u = column + i % 3 - 1, v = row + i / 3 - 1;
+        if (u < 0 || v < 0 || u >= shot->W || v >= shot->H) continue;
+        double other = shot_depth(shot, u, v);
+        if (other > 0 && fabs(other - depth) > MOVED * depth) return true;
+        unknown += !(other > 0);
+    }
+    return unknown > UNKNOWN_MAX;
+}
+
 // Points of image a that agree with b; with `moved`, only those where something moves.
 static void collect_pair(Colours *colours, const CheckReport *report, int pair, int image_a, int image_b, size_t points,
                          bool moved) {
     const Evidence *evidence = colours->evidence;
     Shot a = check_guessed_shot(evidence, report, image_a), b = check_guessed_shot(evidence, report, image_b);
-    for (size_t n = 0; a.H && b.H && n < points && colours->count < MATCHES_MAX; n++) {
+    int most = moved ? MATCHES_MAX : colours->count + (int)points / TRIED;
+    if (most > MATCHES_MAX) most = MATCHES_MAX;
+    for (size_t n = 0; a.H && b.H && n < points && colours->count < most; n++) {
         int x, y;
         Landing at;
         sample_pixel(n, a.H, a.W, &x, &y);
         if (moved && !has_moved(evidence, image_a, x, y)) continue;
         if (!shot_land(&a, &b, x, y, &at) || fabs(at.z - at.there) > SAME_SURFACE * at.z) continue;
+        if (beside_edge(&a, x, y) || beside_edge(&b, at.xy[0], at.xy[1])) continue;
         colours->matches[colours->count++] = (Match){
             pair, {image_a, image_b}, {{(float)(x + 0.5), (float)(y + 0.5)}, {(float)at.xy[0], (float)at.xy[1]}}};
     }
@@ -274,7 +295,7 @@ static void collect_pair(Colours *colours, const CheckReport *report, int pair, 
 
 static void collect(Colours *colours, const CheckReport *report) {
     const Evidence *evidence = colours->evidence;
-    size_t points = evidence->pair_count ? (size_t)(2 * MATCHES_MAX / evidence->pair_count) : 0;
+    size_t points = evidence->pair_count ? (size_t)(TRIED * MATCHES_MAX / evidence->pair_count) : 0;
     colours->count = 0;
     for (int p = 0; p < evidence->pair_count; p++)
         collect_pair(colours, report, p, evidence->pairs[p].a, evidence->pairs[p].b, points, false);
@@ -326,13 +347,16 @@ static bool detail(const KeptImage *image, double x, double y, double *out) {
 
 // Texture is detail that neighbouring pixels share; `detail_correlation` is that of the two views' details.
 static void measure_texture(const Colours *colours, ColourCheck *check) {
-    Sums beside = {0}, across = {0}, all_beside = {0}, all_across = {0};
+    Sums beside = {0}, across = {0}, levels = {0}, all_beside = {0}, all_across = {0}, all_levels = {0};
     int strong = 0;
     for (int i = 0; i < colours->count; i++) {
         const Match *match = &colours->matches[i];
         const KeptImage *a = &colours->evidence->images[match->image[0]],
                         *b = &colours->evidence->images[match->image[1]];
-        double here, next, there;
+        double here, next, there, level[2];
+        if (grey_at(a, match->xy[0][0], match->xy[0][1], level) &&
+            grey_at(b, match->xy[1][0], match->xy[1][1], level + 1))
+            add_sums(&levels, level[0], level[1]);
         if (!detail(a, match->xy[0][0], match->xy[0][1], &here) ||
             !detail(a, match->xy[0][0] + 1, match->xy[0][1], &next) ||
             !detail(b, match->xy[1][0], match->xy[1][1], &there))
@@ -343,10 +367,13 @@ static void measure_texture(const Colours *colours, ColourCheck *check) {
     }
     pool(&beside, &all_beside);
     pool(&across, &all_across);
+    pool(&levels, &all_levels);
+    const bool varied = fmin(all_levels.aa, all_levels.bb) >= SPREAD_LEVELS * SPREAD_LEVELS * all_levels.n;
     check->texture = all_beside.n > 0 ? strong / all_beside.n : 0;
     check->coherence = correlation_of(&all_beside);
     check->detail_correlation = correlation_of(&all_across);
-    check->told = colours->count >= MATCHES_SHUFFLED && check->texture >= TEXTURE_SHARE && check->coherence >= COHERENT;
+    check->told =
+        colours->count >= MATCHES_SHUFFLED && check->texture >= TEXTURE_SHARE && check->coherence >= COHERENT && varied;
 }
 
 // ---- choice
@@ -365,7 +392,8 @@ static void try_guess(Colours *colours, ColourGuess guess, ColourCheck *check, d
     check->correlations[guess] = correlation;
     // A guess with a fitted number must beat the others by a larger margin.
     double margin = guess >= COLOUR_SHIFTED ? 0.02 : 0;
-    if (!explains(correlation, check->correlations[COLOUR_NONE]) || correlation - margin <= *best) return;
+    if (!check->told || !explains(correlation, check->correlations[COLOUR_NONE]) || correlation - margin <= *best)
+        return;
     *best = correlation - margin;
     check->guess = guess;
 }
@@ -379,7 +407,7 @@ static void try_frames(Colours *colours, CheckReport *report) {
     if (!fit(colours, COLOUR_OTHER_FRAME, false)) return;
     memcpy(check->numbers[COLOUR_OTHER_FRAME], colours->number, sizeof colours->number);
     double then = check->correlations[COLOUR_OTHER_FRAME] = correlate(colours, COLOUR_OTHER_FRAME);
-    if (!explains(then, stands)) return;
+    if (!check->told || !explains(then, stands)) return;
     check->guess = COLOUR_OTHER_FRAME;
     check->moving = stands;
 }

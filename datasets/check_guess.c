@@ -26,10 +26,12 @@ enum {
 #define BETTER 0.85          // or this one with noise, if
 #define BETTER_MARGIN 0.0015 // the cost falls by this much, relative to depth,
 #define BETTER_AGREES 0.03  // and the fraction of points that agree grows by this (correct recordings: cost below 0.02)
+#define AGREES_MORE 0.02    // points that are no longer seen through explain little unless this many more agree
 #define PRICE_OF_NUMBER 1.3 // a fitted number must explain more than a fixed hypothesis
 #define NEXT_TO_NOTHING 0.005 // smallest relative change by a factor or a distortion that is reported
 #define SCALE_PEAK 0.8        // largest ratio of the costs at the best scale and at ten times it
-#define THROUGH_EDGES 0.05    // share of points seen through at edges of correct data
+#define THROUGH_EDGES 0.05    // share of points seen through at edges of correct data,
+#define THROUGH_EXACT 0.002   // and where depth is exact
 #define ALONE_SUPPORT 0.02    // smallest fraction of points tested, if none are without the hypothesis
 #define ALONE_FITS 0.6
 #define THROUGH_LEFT 0.2 // largest ratio of the points seen through with and without the hypothesis
@@ -145,6 +147,7 @@ typedef struct Score {
     double fit;     // the same of those that are not occluded
     double cost;    // mean error of the points that are not occluded, of depth, each at most COST_CAP
     bool exact;     // almost no error except at edges that are seen through
+    double beside;  // mean error of the points that are not seen through either
     double through; // share of the points seen through, of those that are not occluded
     double support; // sum over points of 1 - error / COST_CAP, over points sampled
 } Score;
@@ -172,12 +175,14 @@ static void tally_seen(void *context, const Shot *a, int x, int y, const Landing
 }
 
 static Score score_of(const Tally *sum) {
-    double seen = (double)sum->seen;
+    double seen = (double)sum->seen, through = (double)sum->through;
+    bool exact = sum->beside < COST_FLOOR * seen && through < THROUGH_EXACT * seen;
     return (Score){.tested = sum->tested,
                    .agree = sum->tested ? (double)sum->agreeing / (double)sum->tested : 0,
                    .fit = sum->seen ? (double)sum->agreeing / seen : 0,
-                   .exact = sum->beside < COST_FLOOR * seen && (double)sum->through < THROUGH_EDGES * seen,
-                   .through = sum->seen ? (double)sum->through / seen : 0,
+                   .exact = exact,
+                   .beside = seen > through ? sum->beside / (seen - through) : 0,
+                   .through = sum->seen ? through / seen : 0,
                    .cost = sum->seen ? sum->cost / seen : COST_CAP,
                    .support = sum->sampled ? sum->support / (double)sum->sampled : 0};
 }
@@ -350,6 +355,9 @@ static bool explains(const Trial *trial, const Score *score, const Score *stands
     bool clear = score->cost < CLEARLY_BETTER * stands->cost && gain > COST_FLOOR;
     bool noisy =
         score->cost < BETTER * stands->cost && gain > BETTER_MARGIN && score->agree > stands->agree + BETTER_AGREES;
+    // On a bare floor that agrees either way, a handful of points at edges is seen through or not: chance, unless the
+    // rest agrees better too.
+    if (score->agree < stands->agree + AGREES_MORE && score->beside > CLEARLY_BETTER * stands->beside) return false;
     // What leaves many points seen through is not the cause: one wrong view among right ones stays wrong.
     if (score->through > fmax(THROUGH_EDGES, THROUGH_LEFT * stands->through)) return false;
     return score->tested >= TESTED_MIN && score->support > stands->support && score->agree >= stands->agree - 0.02 &&

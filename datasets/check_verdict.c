@@ -119,15 +119,17 @@ static void judge_depths(const Dataset *dataset, CheckReport *report) {
     }
 }
 
-// Share of the points that agree, occluded ones left out, among the pairs of views with `view` or among those without
-// it; NaN of too few.
+// Share of the points that agree among the pairs of views with `view` or among those without it; NaN of too few. Points
+// behind what the other view sees are left out: anything, however thin, may hide them. A wrong view puts as many of its
+// own, or of the other views', in front.
 static double share_agreeing(const PairStats *pairs, int pair_count, int view, bool with) {
     double seen = 0, agreeing = 0;
     for (int i = 0; i < pair_count; i++) {
         const PairStats *pair = &pairs[i];
         if ((pair->a == view || pair->b == view) != with) continue;
-        seen += (double)(pair->tested - pair->occluded);
-        agreeing += pair->tested ? pair->agree * (double)pair->tested : 0;
+        double here = pair->tested ? pair->agree * (double)pair->tested : 0;
+        agreeing += here;
+        seen += here + (double)pair->nearer;
     }
     return seen < VIEW_POINTS_MIN ? NAN : agreeing / seen;
 }

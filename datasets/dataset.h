@@ -52,6 +52,11 @@ typedef struct EpisodeInfo {
     const struct StoredImages *stored; // of many files: where images lie in the file (datasets/stored.h); or NULL
 } EpisodeInfo;
 
+// Number of poses in world_from_camera.
+static inline size_t episode_poses(const EpisodeInfo *info) {
+    return (size_t)info->V * (info->moving_cameras ? (size_t)info->F : 1);
+}
+
 // Attributes of the root of the file; for a folder, of its first file.
 typedef struct DatasetInfo {
     const char *path, *name, *generator, *created, *licence; // "" when absent
@@ -75,9 +80,16 @@ void dataset_close(Dataset *dataset); // accepts NULL
 const DatasetInfo *dataset_info(const Dataset *dataset);
 int dataset_episode_count(const Dataset *dataset);
 const EpisodeInfo *dataset_episode(const Dataset *dataset, int episode);
+// Time step that most episodes have, to 1 %, or if no step is that common one that some have; 0 when none has an even
+// one.
+double dataset_usual_step(const Dataset *dataset, bool training_only);
 // Finds an episode by name, FILE:NAME or number. NULL: the first test episode, else the first validation episode, else
 // the first. An unknown or ambiguous name is STATUS_BAD_INPUT.
 Status dataset_find_episode(const Dataset *dataset, const char *text, int *episode, Error *err);
+
+// The episode that a rollout came from, by its file and its name; where the data set has no such file, by its name
+// alone.
+Status dataset_find_origin(const Dataset *dataset, const char *file, const char *name, int *episode, Error *err);
 
 // An episode in messages and tables: its name; in a data set of several files "FILE:NAME", with the file's name in the
 // folder or list. `--episode` takes it too.

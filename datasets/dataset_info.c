@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "datasets/dataset_private.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,4 +92,17 @@ Status dataset_append(Dataset *dataset, int file, const EpisodeInfo *info, Error
     dataset->image_count += (size_t)info->F * (size_t)info->V;
     all->split_count[info->split]++;
     return STATUS_OK;
+}
+
+double dataset_usual_step(const Dataset *dataset, bool training_only) {
+    double usual = 0;
+    long votes = 0; // for `usual`, less those against it
+    for (int i = 0; i < dataset_episode_count(dataset); i++) {
+        const EpisodeInfo *info = dataset_episode(dataset, i);
+        if (info->F < 2 || !info->even_time || (training_only && info->split != SPLIT_TRAIN)) continue;
+        bool same = usual > 0 && fabs(info->time_step - usual) <= 0.01 * usual;
+        if (usual == 0 || (!same && votes == 0)) usual = info->time_step, same = true;
+        votes += same ? 1 : -1;
+    }
+    return usual;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/dataset.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,4 +44,13 @@ Status dataset_find_episode(const Dataset *dataset, const char *text, int *episo
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: no episode %.100s; expected a name such as %s, or a number from 0 to %d",
                      dataset_info(dataset)->path, text, dataset_episode(dataset, 0)->name, count - 1);
+}
+
+// The same file may lie elsewhere, so of its path the last part is compared.
+Status dataset_find_origin(const Dataset *dataset, const char *file, const char *name, int *episode, Error *err) {
+    char text[2048];
+    const char *last = strrchr(file, '/');
+    snprintf(text, sizeof text, "%s:%s", last ? last + 1 : file, name);
+    if (dataset_find_episode(dataset, text, episode, err) == STATUS_OK) return STATUS_OK;
+    return dataset_find_episode(dataset, name, episode, err);
 }

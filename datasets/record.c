@@ -81,7 +81,7 @@ static uint64_t keep_text(const Packer *packer, const char *text, uint64_t befor
 }
 
 static RecordEpisode pack_episode(const Packer *packer, const EpisodeInfo *info, const RecordEpisode *before) {
-    size_t F = (size_t)info->F, V = (size_t)info->V, O = (size_t)info->O, poses = info->moving_cameras ? F * V : V;
+    size_t F = (size_t)info->F, V = (size_t)info->V, O = (size_t)info->O, poses = episode_poses(info);
     return (RecordEpisode){
         .name = keep_text(packer, info->name, NO_PLACE),
         .source = keep_text(packer, info->source, before->source),

@@ -3,12 +3,14 @@
 
 #include "base/camera.h"
 #include "base/sort.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SPREAD 0.05 // largest relative difference of the four depths around a position; more is a depth edge
+#define BACK (-0.1) // cosine between a surface and the view of it, below which it turns its back
 
 Shot shot_of(const Frames *frames, int frame, int view) {
     size_t pixels = (size_t)frames->H * (size_t)frames->W, image = (size_t)frame * (size_t)frames->V + (size_t)view;
@@ -61,8 +63,7 @@ static double shot_project(const Shot *shot, const double point[3], double xy[2]
     return camera_project(shot->K, bent, xy);
 }
 
-// Depth along z of pixel (x, y); 0 = missing.
-static double depth_of(const Shot *shot, int x, int y) {
+double shot_depth(const Shot *shot, int x, int y) {
     size_t index = pixel_index(shot, x, y);
     double depth = index == SIZE_MAX ? 0 : shot->depth_scale * shot->depth[index], ray[3];
     if (!shot->ray_power || !(depth > 0)) return depth;
@@ -76,7 +77,7 @@ static double depth_between(const Shot *b, const double xy[2]) {
     double u = xy[0] - 0.5, v = xy[1] - 0.5; // NOLINT: the caller has projected
     if (!(u >= 0 && v >= 0 && u <= b->W - 1 && v <= b->H - 1)) return 0;
     int x0 = (int)u, y0 = (int)v, x1 = x0 + 1 < b->W ? x0 + 1 : x0, y1 = y0 + 1 < b->H ? y0 + 1 : y0;
-    double z[4] = {depth_of(b, x0, y0), depth_of(b, x1, y0), depth_of(b, x0, y1), depth_of(b, x1, y1)};
+    double z[4] = {shot_depth(b, x0, y0), shot_depth(b, x1, y0), shot_depth(b, x0, y1), shot_depth(b, x1, y1)};
     double low = INFINITY, high = 0, tx = u - x0, ty = v - y0;
     for (int i = 0; i < 4; i++) {
         if (z[i] < low) low = z[i]; // inlined, unlike fmin
@@ -93,16 +94,50 @@ static bool same_mask(const Shot *a, int x, int y, const Shot *b, const double x
     return from != SIZE_MAX && to != SIZE_MAX && a->mask[from] == b->mask[to];
 }
 
+// The point of pixel (x, y) at this depth, in the camera's own coordinates.
+static bool point_of(const Shot *shot, int x, int y, double depth, double out[3]) {
+    if (!(depth > 0) || !shot_ray(shot, x + 0.5, y + 0.5, out)) return false;
+    for (int i = 0; i < 3; i++) out[i] *= depth;
+    return true;
+}
+
+// A step on the surface along a row or a column of pixels: between the neighbours of (x, y), or from it to one of them.
+// false at edges of depth.
+static bool step_across(const Shot *shot, int x, int y, bool down, const double point[3], double out[3]) {
+    double ends[9] = {0, 0, 0, point[0], point[1], point[2]};
+    int from = 1, to = 1;
+    for (int i = 0; i <= 2; i += 2) {
+        int u = x + (down ? 0 : i - 1), v = y + (down ? i - 1 : 0);
+        if (u < 0 || v < 0 || u >= shot->W || v >= shot->H) continue;
+        double z = shot_depth(shot, u, v);
+        if (!(fabs(z - point[2]) <= SPREAD * z) || !point_of(shot, u, v, z, ends + 3 * i)) continue;
+        if (i) to = i;
+        else from = i;
+    }
+    vector_between(ends, from, to, out);
+    return from < to;
+}
+
+// Whether the surface of a at a point faces b. Otherwise b sees another surface there, which behind a thin thing is
+// nearer than REPROJECT_OCCLUSION.
+static bool faces(const Shot *a, const Shot *b, int x, int y, const double point[3]) {
+    double right[3], down[3], away[3], eye[3] = {b->pose[3], b->pose[7], b->pose[11]}, ray[3];
+    if (!step_across(a, x, y, false, point, right) || !step_across(a, x, y, true, point, down)) return false;
+    vector_cross(right, down, away); // from a
+    pose_apply(a->inverse, eye, eye);
+    vector_between((double[]){eye[0], eye[1], eye[2], point[0], point[1], point[2]}, 0, 1, ray);
+    return vector_dot(away, ray) >= BACK * sqrt(vector_dot(away, away) * vector_dot(ray, ray));
+}
+
 bool shot_land(const Shot *a, const Shot *b, int x, int y, Landing *out) {
-    double ray[3], point[3], depth = depth_of(a, x, y);
-    if (!(depth > 0) || !shot_ray(a, x + 0.5, y + 0.5, ray)) return false;
-    for (int i = 0; i < 3; i++) point[i] = depth * ray[i];
-    pose_apply(a->pose, point, point);
+    double seen[3], point[3];
+    if (!point_of(a, x, y, shot_depth(a, x, y), seen)) return false;
+    pose_apply(a->pose, seen, point);
     pose_apply(b->inverse, point, point);
     out->z = shot_project(b, point, out->xy);
     if (!(out->z > 0)) return false;
     out->there = depth_between(b, out->xy);
-    return out->there > 0 && same_mask(a, x, y, b, out->xy);
+    return out->there > 0 && same_mask(a, x, y, b, out->xy) && faces(a, b, x, y, seen);
 }
 
 // The additive recurrence of the plastic number p (p^3 = p + 1): steps 1/p and 1/p^2 keep every stretch of it even in
@@ -120,6 +155,7 @@ static void add_point(ErrorList *list, const Landing *landing) {
     else if (there - z > REPROJECT_OCCLUSION * z) list->through++;
     else list->errors[list->count++] = (float)fabs(z - there);
     list->agreeing += fabs(z - there) <= REPROJECT_AGREE * z;
+    list->nearer += there - z > REPROJECT_AGREE * z;
 }
 
 static Status reserve(ErrorList *list, size_t more, Error *err) {
@@ -158,6 +194,7 @@ Status error_list_append(ErrorList *to, const ErrorList *from, Error *err) {
     to->occluded += from->occluded;
     to->through += from->through;
     to->agreeing += from->agreeing;
+    to->nearer += from->nearer;
     return STATUS_OK;
 }
 
@@ -177,6 +214,7 @@ PairStats error_list_stats(ErrorList *list, int a, int b) {
                        list->tested,
                        list->occluded,
                        list->through,
+                       list->nearer,
                        sorted_quantile(list->errors, list->count, 0.5),
                        sorted_quantile(list->errors, list->count, 0.9),
                        sorted_quantile(list->errors, list->count, 0.99),

@@ -26,12 +26,16 @@ typedef struct Shot {
 
 Shot shot_of(const Frames *frames, int frame, int view);
 
+// Depth along z of pixel (x, y); 0 = missing.
+double shot_depth(const Shot *shot, int x, int y);
+
 // The point of pixel (x, y) of a as b sees it.
 typedef struct Landing {
     double z, there; // metres along b's axis: of the point, and what b has there
     double xy[2];    // where it lands in b
 } Landing;
-// false when depth is missing, or the point lands outside b, on a depth edge or on another mask.
+// false when depth is missing, or the point lies on a depth edge or turns its back to b, or lands outside b, on a depth
+// edge or on another mask.
 bool shot_land(const Shot *a, const Shot *b, int x, int y, Landing *out);
 
 // 5 % of depth is far more than the error of a sensor and less than most steps between surfaces.
@@ -44,7 +48,7 @@ void sample_pixel(size_t n, int H, int W, int *x, int *y);
 // Errors gathered for one pair of views, or for all.
 typedef struct ErrorList {
     float *errors; // metres, of tested points that are neither occluded nor seen through
-    size_t count, capacity, tested, occluded, through, agreeing;
+    size_t count, capacity, tested, occluded, through, agreeing, nearer; // nearer: as in PairStats
 } ErrorList;
 
 // Called for each tested point with its pixel in a.

@@ -202,6 +202,7 @@ static const Room USUAL = {.F = 3, .V = 4, .H = 60, .W = 80};
 static const Room SINGLE = {.F = 16, .V = 1, .H = 60, .W = 80, .moving_cameras = true, .still_objects = true};
 static const Room MOVING_OBJECTS = {.F = 16, .V = 4, .H = 60, .W = 80};
 static const Room LATE = {.F = 16, .V = 4, .H = 60, .W = 80, .late = {0, 0, 5, 0}};
+static const Room LEVEL = {.F = 8, .V = 4, .H = 96, .W = 128, .level = true, .arc = 4.71};
 static const Room LENS = {.F = 3, .V = 4, .H = 60, .W = 80, .k1 = -0.25};
 
 static const struct {
@@ -241,6 +242,7 @@ static const struct {
     {"mirrored pictures", &USUAL, mirrored, "the pictures are mirrored"},
     {"upside-down pictures", &USUAL, upside_down, "the pictures are upside down"},
     {"pictures turned by 180 degrees", &USUAL, both_half_turn, "the pictures are turned by 180 degrees"},
+    {"mirrored pictures of level cameras", &LEVEL, mirrored, "the pictures are mirrored"},
     {"depth mirrored", &USUAL, depth_mirrored, "the depth pictures alone (not the colour pictures) are mirrored"},
     {"depth stretched from another aspect", &USUAL, depth_stretched,
      "the depth pictures alone (not the colour pictures) are stretched along y"},
@@ -359,6 +361,10 @@ static const Room RIGHT[] = {
     {.F = 2, .V = 2},
     {.F = 25, .V = 2, .time_step = 0.033, .noise = 0.01},
     {.F = 14, .V = 3, .time_step = 0.1, .lost = 0.05},
+    {.F = 3, .V = 4, .level = true, .arc = 4.71},
+    {.F = 3, .V = 2, .alone = true, .arc = 3.14},
+    {.F = 14, .V = 2, .alone = true, .arc = 1.8},
+    {.F = 14, .V = 4, .alone = true, .arc = 4.71},
 };
 static const int SIZES[][2] = {{48, 64}, {60, 60}, {37, 53}, {49, 75}, {64, 96}, {33, 41}, {72, 40}};
 // The first six put every sample in the top rows when pixels were visited 1000003 apart.
