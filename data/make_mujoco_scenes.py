@@ -269,12 +269,12 @@ def make_episode(job):
 
 # ---- the file
 
-def write_episode(group, arrays, attributes):
-    """Images in chunks of one picture with shuffle, deflate and checksum; other arrays contiguous."""
+def write_episode(group, arrays, attributes, pack):
+    """Images in chunks of `pack` frames of a view with shuffle, deflate and checksum; other arrays contiguous."""
     group.attrs.update(attributes)
-    filters = {"shuffle": True, "compression": "gzip", "compression_opts": 4, "fletcher32": True}
+    filters = {"shuffle": True, "compression": "gzip", "compression_opts": 9 if pack > 1 else 4, "fletcher32": True}
     for key, array in arrays.items():
-        image = {**filters, "chunks": (1, 1) + array.shape[2:]} if key in ("rgb", "depth", "mask") else {}
+        image = {**filters, "chunks": (pack, 1) + array.shape[2:]} if key in ("rgb", "depth", "mask") else {}
         group.create_dataset(key, data=array, **image)
     group["depth"].attrs["scale"] = DEPTH_SCALE
     group["state/object_quaternion"].attrs["order"] = "w x y z, world from object"
@@ -295,7 +295,7 @@ def write_dataset(options):
             "missing_depth": "sky", "length_unit": "m", "licence": "CC0-1.0",
             "name": os.path.splitext(os.path.basename(options.out))[0]})
         for i, (arrays, attributes) in enumerate(pool.imap(make_episode, jobs)):
-            write_episode(file.create_group(f"episodes/{i:06d}"), arrays, attributes | {"split": options.split[i]})
+            write_episode(file.create_group(f"episodes/{i:06d}"), arrays, attributes | {"split": options.split[i]}, options.pack)
             print(f"episode {i + 1} of {len(jobs)}", flush=True)
     os.replace(draft, options.out)
     print(f"{options.out}: {len(jobs)} episodes written")
@@ -354,6 +354,8 @@ def command_line():
         p.add_argument("--" + name, type=pair, default=default, metavar="LOW,HIGH",
                        help=f"{text_of_help} ({default[0]},{default[1]})")
     p.add_argument("--roll", type=float, default=0.0, help="largest roll of cameras, degrees (0)")
+    p.add_argument("--pack", type=int, default=1, metavar="N",
+                   help="frames of a view compressed as one: smaller files, which are read more slowly (1)")
     p.add_argument("--workers", type=int, default=2, help="processes (2)")
     return p.parse_args()
 

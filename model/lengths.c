@@ -45,9 +45,7 @@ static void fill_length(Config *config, double *length, double value) {
     config_set_origin(config, length, ORIGIN_DATA);
 }
 
-// Largest side of the workspace box of the first observation that has one, else of the 5-95 percentile box of all
-// points.
-static Status derive_extent(Config *config, size_t count, const Observation *observations, Error *err) {
+Status lengths_extent(size_t count, const Observation *observations, double *out, Error *err) {
     Values axis[3] = {{0}};
     PointCloud cloud = {0};
     Status status = STATUS_OK;
@@ -70,9 +68,16 @@ static Status derive_extent(Config *config, size_t count, const Observation *obs
     }
     if (status == STATUS_OK && !(extent > 0))
         status = error_set(err, STATUS_BAD_INPUT, "all points coincide, so the scene has no extent; set data.extent");
-    if (status == STATUS_OK) fill_length(config, &config->data.extent, extent);
     for (int c = 0; c < 3; c++) free(axis[c].v);
     point_cloud_free(&cloud);
+    *out = extent;
+    return status;
+}
+
+static Status derive_extent(Config *config, size_t count, const Observation *observations, Error *err) {
+    double extent;
+    Status status = lengths_extent(count, observations, &extent, err);
+    if (status == STATUS_OK) fill_length(config, &config->data.extent, extent);
     return status;
 }
 

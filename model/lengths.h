@@ -12,6 +12,10 @@
 // 0. STATUS_BAD_INPUT if none has valid depth, or if a length that follows from data.extent has another value.
 Status lengths_derive(Config *config, Device *device, size_t count, const Observation *observations, Error *err);
 
+// What data.extent is measured as: the largest side of the workspace box of the first observation that has one, else of
+// the 5-95 percentile box of all points in their last frames. STATUS_BAD_INPUT if there is none.
+Status lengths_extent(size_t count, const Observation *observations, double *extent, Error *err);
+
 // Prints one line per length, after the text `before`: "gnn.length_scale  0.1 m".
 void lengths_print(const Config *config, const char *before, FILE *out);
 

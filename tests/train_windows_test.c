@@ -274,7 +274,7 @@ static void each_phase_trains_its_part(void **state) {
     Run run;
     world_open(&run.world, WORLD_PLAIN);
     assert_status_ok(train(&run, "a", false, 2, NULL), run.err);
-    assert_non_null(strstr(run.messages, "moving bodies"));
+    assert_non_null(strstr(run.messages, "windows: "));
     assert_true(log_has(&run, "\"bodies\":") && log_has(&run, "\"psnr_step0\":"));
     assert_false(same_weights(&run, "a", 1, "a", 4, "bodies."));
     assert_true(same_weights(&run, "a", 5, "a", 6, "bodies.")); // with weight decay
@@ -305,9 +305,15 @@ static void the_plan_has_both_phases(void **state) {
     assert_non_null(strstr(run.messages, "; 5996 steps with pictures: "));
     assert_status_ok(train_as(&run, "d", (TrainOptions){.dry_run = true}, false, 1, "train.steps=3"), run.err);
     assert_non_null(strstr(run.messages, "; 3 steps of motion: "));
+    assert_non_null(strstr(run.messages, "pictures are not trained"));
     assert_null(strstr(run.messages, "with pictures: "));
     train_some(&run, "planned", false);
     assert_non_null(strstr(run.messages, "; 96 steps with pictures: "));
+    assert_null(strstr(run.messages, "not trained"));
+    TrainOptions rest = {.dry_run = true, .resume = true}; // six of 100 steps are done
+    assert_status_ok(train_as(&run, "planned", rest, false, 1, "train.steps=100"), run.err);
+    assert_non_null(strstr(run.messages, "; 94 steps with pictures: "));
+    assert_null(strstr(run.messages, "steps of motion: "));
     train_some(&run, "quiet", true);
     assert_true(same_weights(&run, "planned", 6, "quiet", 6, ""));
     assert_false(same_weights(&run, "planned", 6, "quiet", 5, "renderer."));
@@ -315,7 +321,11 @@ static void the_plan_has_both_phases(void **state) {
     assert_null(strstr(run.messages, "plan: about "));
     assert_status_ok(train(&run, "motion", false, 1, "train.steps=4"), run.err);
     assert_non_null(strstr(run.messages, "train  4/4 100%"));
+    assert_non_null(
+        strstr(run.messages, "pictures are not trained, because train.motion_steps (4) leaves no step of "));
     assert_null(strstr(run.messages, "? steps/s")); // as where a progress begins at its end
+    assert_status_ok(train_as(&run, "motion", rest, false, 1, "train.steps=4"), run.err);
+    assert_non_null(strstr(run.messages, "motion is complete"));
     world_close(&run.world);
 }
 
@@ -351,6 +361,11 @@ static void runs_without_windows_are_refused(void **state) {
                         "expected at least 22 frames (history 2, rollout 2, stride 7), found 8");
     assert_status_ok(train(&run, "c", false, 1, "train.motion_steps=0"), run.err);
     assert_non_null(strstr(run.messages, "the motion of bodies is not trained"));
+    world_close(&run.world);
+    // A ball at rest is found as a body, which does not move.
+    world_open(&run.world, (WorldShape){.F = 8, .V = 3, .H = 48, .W = 56, .episodes = 3, .at_rest = true});
+    assert_status_error(train(&run, "a", false, 1, "encoder.N=2000"), STATUS_BAD_INPUT, run.err,
+                        "expected moving bodies, found none in any frame of the training episodes (1)");
     world_close(&run.world);
     world_open(&run.world, (WorldShape){.F = 1, .V = 3, .H = 24, .W = 28, .episodes = 3});
     assert_status_error(train(&run, "a", false, 1, NULL), STATUS_BAD_INPUT, run.err,

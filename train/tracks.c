@@ -341,7 +341,8 @@ Status tracks_append(Tracks *t, const Tracks *from, Error *err) {
 
 // ---- bodies at rest
 
-static bool moved(const BodySet *set, size_t b) {
+bool tracks_moves(const Tracks *t, size_t b) {
+    const BodySet *set = &t->set;
     size_t first = 3 * set->first_node[b], end = 3 * set->first_node[b + 1];
     return memcmp(set->now + first, set->before + first, (end - first) * sizeof *set->now) != 0;
 }
@@ -349,7 +350,7 @@ static bool moved(const BodySet *set, size_t b) {
 // Whether the body, which still moves, moves no farther than `still` for as long as it is followed.
 static bool comes_to_rest(const Tracks *t, const TrackOptions *o, size_t b) {
     size_t first = t->set.first_node[b], count = t->set.first_node[b + 1] - first;
-    if (t->steps[b] < REST_FRAMES || !moved(&t->set, b)) return false;
+    if (t->steps[b] < REST_FRAMES || !tracks_moves(t, b)) return false;
     for (int k = 0; k < t->steps[b]; k++)
         for (size_t i = 0; i < count; i++)
             if (distance2(tracks_places(t, b, (size_t)k) + 3 * i, t->set.now + 3 * (first + i)) > o->still * o->still)

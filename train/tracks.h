@@ -46,5 +46,7 @@ Status tracks_append(Tracks *tracks, const Tracks *from, Error *err);
 
 // Frames after which some body of the window is still known.
 int tracks_steps(const Tracks *tracks, size_t window);
+// Whether body b of the set moves into its frame; else it is at rest.
+bool tracks_moves(const Tracks *tracks, size_t b);
 
 #endif

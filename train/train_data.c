@@ -58,14 +58,13 @@ static Status choose_views(const EpisodeInfo *info, const DataConfig *data, Trai
 }
 
 static Status check_time(TrainData *data, const EpisodeInfo *info, Error *err) {
-    double step = info->time_step * (double)data->config->data.stride, wanted = data->config->data.time_step;
+    double step = info->time_step * (double)data->config->data.stride;
     if (info->F < 2) return STATUS_OK;
     if (!info->even_time)
         return error_set(
             err, STATUS_BAD_INPUT,
             "%s:/episodes/%s/time: expected a constant time step, found unevenly spaced frames; resample them",
             info->file, info->name);
-    if (data->time_step == 0) data->time_step = wanted > 0 ? wanted : step;
     if (fabs(step - data->time_step) > 0.01 * data->time_step)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees, found %.6g s; "
@@ -91,6 +90,8 @@ static Status check_episode(TrainData *data, const EpisodeInfo *info, Error *err
 
 static Status add_episodes(TrainData *data, const Log *log, Error *err) {
     bool actions = false;
+    double usual = dataset_usual_step(data->dataset, true), wanted = data->config->data.time_step;
+    if (usual > 0) data->time_step = wanted > 0 ? wanted : usual * (double)data->config->data.stride;
     for (int e = 0; e < dataset_episode_count(data->dataset); e++) {
         const EpisodeInfo *info = dataset_episode(data->dataset, e);
         if (info->split != SPLIT_TRAIN) continue;

@@ -60,8 +60,9 @@ Status windows_sort(Windows *windows, Error *err);
 Status windows_draw(Windows *windows, const TrainConfig *train, const Ranks *ranks, long step, long rollout,
                     Error *err);
 // push (3): metres per time step that all bodies of a window in free flight are to be faster, in half of the cases, so
-// that its first body has a random velocity: bodies that touch nothing fall as they do, however fast they are. 0 where
-// a sphere around a body would come near a surface on the way, with either velocity, or where a body is slow.
+// that its first body has a random velocity, more often a slow one: bodies that touch nothing fall as they do, however
+// fast they are. 0 where a sphere around a body would come near a surface on the way, with either velocity, or where a
+// body is slow.
 void windows_push(const Windows *windows, size_t window, long rollout, Random4 random, double push[3]);
 // Fills the batch from `drawn` (count).
 Status windows_fill(Windows *windows, size_t count, Error *err);

@@ -69,9 +69,10 @@ static void velocity_of(const BodySet *set, size_t b, double *out) {
     }
 }
 
-// Any direction; any speed is as likely as any other.
+// Any direction; slow ones more often than fast ones, because few videos show bodies that are slow in the air.
 static void draw_velocity(Random4 random, double most, double *out) {
-    double speed = most * (double)random_to_unit(random.v[1]), up = 2 * (double)random_to_unit(random.v[2]) - 1,
+    double share = (double)random_to_unit(random.v[1]), speed = most * share * share,
+           up = 2 * (double)random_to_unit(random.v[2]) - 1,
            angle = 6.283185307179586 * (double)random_to_unit(random.v[3]), across = sqrt(1 - up * up);
     out[0] = speed * across * cos(angle);
     out[1] = speed * across * sin(angle);

@@ -257,41 +257,58 @@ Status windows_measure(const WindowSource *source, Error *err) {
     return status == STATUS_OK ? ranks_barrier(source->data->ranks, err) : status;
 }
 
-static size_t count_long(const Tracks *tracks, int steps) {
+// Windows in which a body that moves is followed for `steps` steps.
+static size_t count_long(const Tracks *t, int steps) {
     size_t count = 0;
-    for (size_t w = 0; w < tracks->set.windows; w++) count += tracks_steps(tracks, w) >= steps;
+    for (size_t w = 0; w < t->set.windows; w++) {
+        bool found = false;
+        for (size_t b = t->set.first_body[w]; b < t->set.first_body[w + 1]; b++)
+            found = found || (tracks_moves(t, b) && t->steps[b] >= steps);
+        count += found;
+    }
     return count;
 }
 
-// A window for every rollout is needed.
-static Status check(const Windows *w, const WindowSource *source, Error *err) {
+// Bodies of all windows.
+typedef struct Counts {
+    size_t moving, lost, resting; // of those that move, `lost` are not followed at all
+    int longest;                  // steps for which one that moves is followed
+} Counts;
+
+static Counts count_bodies(const Tracks *t) {
+    Counts c = {0};
+    for (size_t b = 0; b < t->set.bodies; b++) {
+        bool moves = tracks_moves(t, b);
+        c.moving += moves, c.resting += !moves;
+        c.lost += moves && t->steps[b] == 0;
+        if (moves && t->steps[b] > c.longest) c.longest = t->steps[b];
+    }
+    return c;
+}
+
+// Bodies at rest alone teach no motion, and each rollout needs a window in which something moves.
+static Status check(const Tracks *t, const Counts *count, const WindowSource *source, Error *err) {
     const Config *c = &source->model->config;
-    const Tracks *t = &w->tracks;
-    int longest = t->longest;
-    if (!t->set.windows)
+    if (!count->moving)
         return error_set(
             err, STATUS_BAD_INPUT,
             "%s: expected moving bodies, found none in any frame of the training episodes (%d); lower "
             "gnn.moving_threshold (now %.3g m) if bodies move less than that in a frame, or learn pictures "
             "alone (train.motion_steps=0)",
             c->data.path, source->data->episode_count, c->gnn.moving_threshold);
-    if (w->with[longest]) return STATUS_OK;
-    while (longest > 0 && !w->with[longest]) longest--;
-    return error_set(
-        err, STATUS_BAD_INPUT,
-        "%s: expected bodies that can be followed for %d frames (the longest train.rollout), found at most "
-        "%d in %zu frames with motion; shorten train.rollout, or record more frames a second",
-        c->data.path, t->longest, longest, t->set.windows);
+    if (count->longest == t->longest) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected bodies that can be followed for %d frames (the longest train.rollout), found at "
+                     "most %d where something moves; shorten train.rollout, or record more frames a second",
+                     c->data.path, t->longest, count->longest);
 }
 
-static void tell(const Windows *w, const Log *log) {
+static void tell(const Windows *w, const Counts *count, const Log *log) {
     const Tracks *t = &w->tracks;
-    size_t lost = 0;
-    for (size_t b = 0; b < t->set.bodies; b++) lost += t->steps[b] == 0;
     log_note(log,
-             "windows: %zu frames with %zu moving bodies, %zu of them followed for %d steps; %zu bodies are lost "
-             "at once",
-             t->set.windows, t->set.bodies, w->with[t->longest], t->longest, lost);
+             "windows: %zu, of which %zu are followed for %d steps; bodies in them: %zu moving (%zu lost at "
+             "once), %zu at rest",
+             t->set.windows, w->with[t->longest], t->longest, count->moving, count->lost, count->resting);
 }
 
 // Some bodies are always none of the objects: two that touch and were found as one, a shadow, pieces.
@@ -338,8 +355,9 @@ Status windows_make(Windows *w, const WindowSource *source, Error *err) {
     }
     progress_end(&progress, NULL);
     if (status == STATUS_OK) status = windows_sort(w, err);
-    if (status == STATUS_OK) status = check(w, source, err);
-    if (status == STATUS_OK) tell(w, source->log);
+    const Counts count = count_bodies(&w->tracks);
+    if (status == STATUS_OK) status = check(&w->tracks, &count, source, err);
+    if (status == STATUS_OK) tell(w, &count, source->log);
     if (status == STATUS_OK) tell_states(&states, source->log);
     return status;
 }

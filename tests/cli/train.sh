@@ -75,6 +75,14 @@ expect 0 "" "*" motion -o "$folder/unturned" --set train.turn=none
 expect 0 "seconds_per_step" "*" train --dry-run
 expect 0 "seconds_per_step" "; 8 steps with pictures: " "$VPD" train "$folder/config.yaml" -d "$data" --threads 2 --dry-run -o "$folder/dry"
 [ -e "$folder/dry" ] && fail "a dry run left something behind"
+# What a run refuses, a dry run refuses.
+dry() { "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 --dry-run -o "$1"; }
+mkdir "$folder/taken"
+echo "mine: 1" >"$folder/taken/config.yaml"
+expect 2 "" "this folder holds a run already; continue it with --resume" dry "$folder/whole"
+expect 2 "" "config.yaml: this file exists and is not" dry "$folder/taken"
+expect 2 "" "$data: cannot create the folder" dry "$data"
+expect 2 "" "$data/a/b: cannot create the folder" dry "$data/a/b"
 expect 0 "" "*" train -o "$folder/tuned" --init "$folder/whole" --set train.steps=1 --set train.freeze=encoder
 # The renderer's radius belongs to a number of particles.
 radius_from() { # PARTICLES
@@ -83,7 +91,7 @@ radius_from() { # PARTICLES
 [ "$(radius_from 300)" = checkpoint ] || fail "the radius for as many particles is not the checkpoint's: $(radius_from 300)"
 [ "$(radius_from 100)" = data ] || fail "the radius for fewer particles is not measured: $(radius_from 100)"
 # A run's config.yaml as the config of another: what was measured is measured again, what was given stays.
-template() { "$VPD" train "$folder/$1/config.yaml" -q -d "$data" --threads 2 --set encoder.N=100 --dry-run | grep '^\(renderer.radius\|data.extent\) '; }
+template() { "$VPD" train "$folder/$1/config.yaml" -o "$folder/dry" -q -d "$data" --threads 2 --set encoder.N=100 --dry-run | grep '^\(renderer.radius\|data.extent\) '; }
 grep -q '^#   renderer.radius *0\.[0-9]* m$' "$folder/whole/config.yaml" || fail "config.yaml does not tell the radius"
 [ "$(template whole | grep -c '(data)$')" = 2 ] || fail "lengths of a run's config are not measured again: $(template whole)"
 expect 0 "" "*" train -o "$folder/given" --set train.steps=1 --set renderer.radius=0.25

@@ -8,7 +8,7 @@ ln -s "$VPD_SOURCE/demo" demo
 mkdir -p build && ln -s "$(dirname "$VPD")" build/release
 sed -n 's/^    //p' "$VPD_SOURCE/docs/tutorial.md" >commands
 [ "$(grep -c '^ *vpd ' commands)" -ge 20 ] || fail "docs/tutorial.md has fewer than 20 commands"
-sed -i 's|^vpd train .*|& --set train.steps=4 --set encoder.N=400 --set gnn.M=32|' commands
+sed -i 's|^vpd train .*|& --set train.steps=4 --set train.motion_steps=3 --set encoder.N=400 --set gnn.M=32|' commands
 expect 0 "pass: median reprojection error 0.31 mm" "*" bash -eu commands
 expect_words "cluster 2" "$folder/stdout" "--show-labels"
 expect_words "better than copying the last frame" "$folder/stdout" "vpd eval"
