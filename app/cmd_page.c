@@ -18,7 +18,7 @@ static const Flag flags[] = {
      .value = "TEXT",
      .help = "a sentence about the pretrained model, put before the number of its training steps"},
     {.name = "output", .value = "FILE", .help = "the HTML file (default index.html)", .letter = 'o', .writes = "html"},
-    {.name = "start", .value = "F", .help = "last input frame of the videos (default 3)"},
+    {.name = "start", .value = "F", .help = "last input frame of the videos (default 3, or the last one)"},
     {.name = "steps", .value = "N", .help = "number of predicted steps in the videos (default 16)"},
     {.name = "commands", .value = "TEXT", .help = "commands to print at the end of the page, one a line"},
     FLAG_RAW,
@@ -108,6 +108,8 @@ static Status run_page(const CommandLine *line, Error *err) {
             page_create("Visual Particle Dynamics", "A 3D particle simulator learned from RGB-D video", &page, err);
     if (status == STATUS_OK) {
         int count = unseen_episodes(dataset, episodes, capacity);
+        for (int i = 0; i < count && i < SHOWN && !command_has(line, "start"); i++) // short episodes
+            if (dataset_episode(dataset, episodes[i])->F <= start) start = dataset_episode(dataset, episodes[i])->F - 1;
         StoryOptions story = {.dataset = dataset,
                               .episodes = episodes,
                               .episode_count = count < SHOWN ? count : SHOWN,

@@ -12,6 +12,7 @@
 #include "view/server.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,7 +47,7 @@ static Status sort_arguments(const CommandLine *line, const char **rollouts, Liv
         const char *path = line->arguments[i];
         bool is_rollout = false;
         Status status = rollout_file_detect(path, &is_rollout, err);
-        if (status != STATUS_OK) return status;
+        if (status != STATUS_OK) return command_explain_text(path, status, err);
         bool is_data = !is_rollout && looks_like_data(path);
         if (is_rollout && out->rollout_count < LIVE_SCENES_MAX) rollouts[out->rollout_count++] = path;
         else if (!is_rollout && !is_data && !out->model) out->model = path;
@@ -78,6 +79,23 @@ static Status read_options(const CommandLine *line, LiveOptions *out, int *port,
     return status;
 }
 
+static int place_of_episode(const void *dataset, const char *episode) {
+    int place;
+    Error err;
+    return dataset_find_episode(dataset, episode, &place, &err) == STATUS_OK ? place : -1;
+}
+
+// The labels of its episodes, in memory that run_view frees.
+static Status list_episodes(LiveOptions *out, Dataset **dataset, Error *err) {
+    Status status = dataset_open(out->dataset, dataset, err);
+    const int count = status == STATUS_OK ? dataset_episode_count(*dataset) : 0;
+    out->place = place_of_episode;
+    out->context = *dataset;
+    out->episodes = calloc((size_t)count + 1, sizeof *out->episodes);
+    for (int i = 0; i < count && out->episodes; i++) out->episodes[i] = strdup(dataset_episode_label(*dataset, i).text);
+    return status == STATUS_OK && !out->episodes ? error_set(err, STATUS_FAILED, "out of memory") : status;
+}
+
 // A call of the library that ends would forget a request to stop that it has seen; while this watch lasts, it does not.
 static void wait_for_stop(Server *server) {
     sigset_t none;
@@ -95,22 +113,26 @@ static bool shows_runs(const CommandLine *line) {
     return line->argument_count == 1 && file_is_folder(line->arguments[0]);
 }
 
-static Status show(const CommandLine *line, Live **live, Watch **watch, int *port, Error *err) {
+static Status show(const CommandLine *line, LiveOptions *options, Dataset **dataset, Live **live, Watch **watch,
+                   int *port, Error *err) {
     const char *rollouts[LIVE_SCENES_MAX];
-    LiveOptions options = {0};
     Status status = STATUS_OK;
-    if (!shows_runs(line)) status = sort_arguments(line, rollouts, &options, err);
-    if (status == STATUS_OK) status = read_options(line, &options, port, err);
+    if (!shows_runs(line)) status = sort_arguments(line, rollouts, options, err);
+    if (status == STATUS_OK) status = read_options(line, options, port, err);
+    if (status == STATUS_OK && options->dataset && options->rollout_count == 0)
+        status = list_episodes(options, dataset, err);
     if (status != STATUS_OK) return status;
-    return shows_runs(line) ? watch_create(line->arguments[0], false, watch, err) : live_create(&options, live, err);
+    return shows_runs(line) ? watch_create(line->arguments[0], false, watch, err) : live_create(options, live, err);
 }
 
 static Status run_view(const CommandLine *line, Error *err) {
     Live *live = NULL;
     Watch *watch = NULL;
     Server *server = NULL;
+    LiveOptions options = {0};
+    Dataset *dataset = NULL;
     int port = SERVER_PORT;
-    Status status = show(line, &live, &watch, &port, err);
+    Status status = show(line, &options, &dataset, &live, &watch, &port, err);
     if (status == STATUS_OK) status = server_start(live, watch, port, &server, err);
     if (status == STATUS_OK) {
         server_tell(server, stdout);
@@ -121,6 +143,9 @@ static Status run_view(const CommandLine *line, Error *err) {
     server_stop(server);
     watch_free(watch);
     live_free(live);
+    for (int i = 0; options.episodes && options.episodes[i]; i++) free(options.episodes[i]);
+    free(options.episodes);
+    dataset_close(dataset);
     return status;
 }
 

@@ -25,7 +25,7 @@ Status story_moving(Page *page, const Session *session, const StoryOptions *opti
 // Large figures, a table over steps and curves, from an evaluation of the measured episodes.
 Status story_figures(Page *page, const Session *session, const StoryOptions *options, Error *err);
 
-// A section with the first shown episode as it was seen, and edited: an object removed, copied, the floor removed, 16
+// A section with the first shown episode as it was seen, and edited: an object removed, copied, the ground removed, 16
 // objects. Nothing where no object is found.
 Status story_edits(Page *page, const Session *session, const StoryOptions *options, Error *err);
 

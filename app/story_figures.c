@@ -64,9 +64,10 @@ static void add_table(Page *page, Report *report) {
         note, sizeof note,
         "PSNR compares pictures with the recorded ones; higher is better. Moving pixels: %s. Two baselines show "
         "what PSNR a prediction of no motion has: \"no dynamics\" repeats the model's own picture of step 0, \"copy "
-        "last frame\" repeats the last input frame.\n\nTrue motion is the distance that an object has moved since "
-        "step 0. The error of predicted motion is the distance between the predicted and the true displacement, "
-        "so a prediction of no motion has an error equal to the true motion.",
+        "last frame\" repeats the last input frame.\n\nTrue motion is the mean displacement of an object's "
+        "particles since step 0 if they went with the object, turning included. The error of predicted motion is the "
+        "distance between the predicted and the true mean displacement, so a prediction of no motion has an error "
+        "equal to the true motion.",
         report->moving);
     page_note(page, note);
 }
@@ -156,13 +157,24 @@ static bool read_line(char *line, Curve *curves) {
     return ok;
 }
 
-// Mean of up to 15 neighbouring values, since each training step sees another scene.
-static void smooth(Curve *curve) {
-    enum { HALF = 7 };
+// Neighbouring values that a point of a plot is the mean of, since each training step sees another scene: an odd
+// number, at most 15 and a fifth of the shortest of its `count` curves. The title names it.
+static int smooth_window(const char *name, const Curve *curves, int count, char *title, size_t size) {
+    int window = 15;
+    for (int i = 0; i < count; i++)
+        if (curves[i].count && curves[i].count / 5 < window) window = curves[i].count / 5;
+    window = window < 3 ? 1 : window - !(window % 2);
+    if (window == 1) snprintf(title, size, "%s", name);
+    else snprintf(title, size, "%s, mean of up to %d log lines", name, window);
+    return window;
+}
+
+static void smooth(Curve *curve, int window) {
+    int half = window / 2;
     double *out = malloc(((size_t)curve->count + 1) * sizeof *out);
     if (!out) return;
     for (int i = 0; i < curve->count; i++) {
-        int first = i < HALF ? 0 : i - HALF, last = i + HALF < curve->count ? i + HALF : curve->count - 1;
+        int first = i < half ? 0 : i - half, last = i + half < curve->count ? i + half : curve->count - 1;
         out[i] = 0;
         for (int j = first; j <= last; j++) out[i] += curve->y[j] / (last - first + 1);
     }
@@ -171,7 +183,7 @@ static void smooth(Curve *curve) {
 }
 
 Status story_curves(Page *page, const char *folder, Error *err) {
-    char path[FILE_PATH_SIZE], *text = NULL, *rest;
+    char path[FILE_PATH_SIZE], titles[2][80], *text = NULL, *rest;
     size_t length;
     Curve curves[CURVES] = {{0}};
     bool ok = true;
@@ -180,20 +192,17 @@ Status story_curves(Page *page, const char *folder, Error *err) {
     if (status != STATUS_OK) return status;
     for (char *line = strtok_r(text, "\n", &rest); line && ok; line = strtok_r(NULL, "\n", &rest))
         ok = read_line(line, curves);
-    for (int i = 0; i < CURVES; i++) smooth(&curves[i]);
+    int windows[CURVES] = {smooth_window("Loss", curves, 1, titles[0], sizeof titles[0])};
+    windows[1] = windows[2] = smooth_window("PSNR of training rays", curves + 1, 2, titles[1], sizeof titles[1]);
+    for (int i = 0; i < CURVES; i++) smooth(&curves[i], windows[i]);
     PlotSeries loss = {.name = "loss", .x = curves[0].x, .y = curves[0].y, .count = curves[0].count};
     PlotSeries psnr[2] = {
         {.name = "step 0 (input frame)", .x = curves[1].x, .y = curves[1].y, .count = curves[1].count},
         {.name = "last predicted step", .x = curves[2].x, .y = curves[2].y, .count = curves[2].count, .colour = 1}};
-    Plot plots[2] = {{.title = "Loss", .x_label = "training step", .series = &loss, .series_count = 1, .log_y = true},
-                     {.title = "PSNR of training rays",
-                      .x_label = "training step",
-                      .y_label = "dB",
-                      .series = psnr,
-                      .series_count = 2}};
-    if (ok)
-        page_plots(page, plots, curves[1].count ? 2 : 1,
-                   "Training curves. Each point is the mean of 15 consecutive log lines.");
+    Plot plots[2] = {
+        {.title = titles[0], .x_label = "training step", .series = &loss, .series_count = 1, .log_y = true},
+        {.title = titles[1], .x_label = "training step", .y_label = "dB", .series = psnr, .series_count = 2}};
+    if (ok) page_plots(page, plots, curves[1].count ? 2 : 1, "Training curves.");
     else status = error_set(err, STATUS_FAILED, "out of memory for the curves of %s", path);
     for (int i = 0; i < CURVES; i++) {
         free(curves[i].x);

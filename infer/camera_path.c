@@ -2,6 +2,7 @@
 #include "infer/camera_path.h"
 
 #include "base/camera.h"
+#include "base/camera_rig.h"
 #include "base/check.h"
 #include "base/vector.h"
 
@@ -12,7 +13,7 @@
 
 static const double TWO_PI = 6.283185307179586;
 
-// ---- vectors and quaternions
+// ---- vectors
 
 static bool normalise(double v[3]) {
     double length = sqrt(vector_dot(v, v));
@@ -25,82 +26,14 @@ static void pose_column(const double pose[16], int column, double out[3]) {
     for (int c = 0; c < 3; c++) out[c] = pose[4 * c + column];
 }
 
-// Unit quaternion (w first) of a rotation. The largest component is computed first, so that no division is by a small
-// number (Shepperd 1978).
-static void quaternion_of(const double R[9], double q[4]) {
-    double squares[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
-                         1 - R[0] - R[4] + R[8]};
-    int k = 0;
-    for (int i = 1; i < 4; i++)
-        if (squares[i] > squares[k]) k = i;
-    double a = R[7] - R[5], b = R[2] - R[6], c = R[3] - R[1], d = R[1] + R[3], e = R[2] + R[6], f = R[5] + R[7];
-    const double rows[4][4] = {
-        {squares[0], a, b, c}, {a, squares[1], d, e}, {b, d, squares[2], f}, {c, e, f, squares[3]}};
-    double scale = 0.5 / sqrt(squares[k]);
-    for (int i = 0; i < 4; i++) q[i] = rows[k][i] * scale;
-}
-
 // ---- the focus
 
-// Solves the 3x3 system A x = b, A symmetric; false if it is singular.
-static bool solve(const double A[9], const double b[3], double x[3]) {
-    double rows[3][3], inverse[3][3];
-    for (int i = 0; i < 3; i++) memcpy(rows[i], A + 3 * i, sizeof rows[i]);
-    for (int i = 0; i < 3; i++) vector_cross(rows[(i + 1) % 3], rows[(i + 2) % 3], inverse[i]);
-    double determinant = vector_dot(rows[0], inverse[0]), scale = A[0] + A[4] + A[8];
-    if (!(fabs(determinant) > 1e-9 * scale * scale * scale)) return false;
-    for (int c = 0; c < 3; c++) {
-        x[c] = 0;
-        for (int i = 0; i < 3; i++) x[c] += inverse[i][c] * b[i] / determinant;
-    }
-    return true;
-}
-
-// Least squares over the optical axes d: sum of (1 - d d^T) (x - eye) = 0.
-static bool nearest_to_axes(const PathCamera *cameras, int count, double out[3]) {
-    double A[9] = {0}, b[3] = {0};
-    for (int i = 0; i < count; i++) {
-        double d[3], eye[3];
-        pose_column(cameras[i].world_from_camera, 2, d);
-        pose_column(cameras[i].world_from_camera, 3, eye);
-        for (int k = 0; k < 9; k++) {
-            double p = (k / 3 == k % 3) - d[k / 3] * d[k % 3];
-            A[k] += p;
-            b[k / 3] += p * eye[k % 3];
-        }
-    }
-    return solve(A, b, out);
-}
-
 void camera_path_focus(const PathCamera *cameras, int count, double focus[3], double up[3]) {
-    double mean[3] = {0}, ahead[3] = {0};
-    memset(up, 0, 3 * sizeof *up);
-    for (int i = 0; i < count; i++) {
-        double axis[3], eye[3], down[3];
-        pose_column(cameras[i].world_from_camera, 1, down);
-        pose_column(cameras[i].world_from_camera, 2, axis);
-        pose_column(cameras[i].world_from_camera, 3, eye);
-        for (int c = 0; c < 3; c++) {
-            up[c] -= down[c];
-            mean[c] += eye[c] / count;
-            ahead[c] += axis[c] / count;
-        }
-    }
-    if (!normalise(up)) memcpy(up, (double[]){0, 0, 1}, 3 * sizeof *up);
-    // one camera or parallel ones: a metre ahead
-    if (count < 2 || !nearest_to_axes(cameras, count, focus))
-        for (int c = 0; c < 3; c++) focus[c] = mean[c] + ahead[c];
+    camera_rig_focus(cameras->world_from_camera, (size_t)count, sizeof *cameras, focus);
+    camera_rig_up(cameras->world_from_camera, (size_t)count, sizeof *cameras, up);
 }
 
 // ---- orbit
-
-// Unit vectors across `up`: `a` as close to the x axis as possible (to y if up is x), and b = up x a.
-static void orbit_axes(const double up[3], double a[3], double b[3]) {
-    int axis = fabs(up[0]) > 0.9 ? 1 : 0;
-    for (int c = 0; c < 3; c++) a[c] = (c == axis) - up[axis] * up[c];
-    CHECK(normalise(a));
-    vector_cross(up, a, b);
-}
 
 // Azimuth about up, elevation and distance of a point seen from the focus, and back.
 typedef struct Place {
@@ -109,7 +42,7 @@ typedef struct Place {
 
 static Place place_of(const double point[3], const double focus[3], const double up[3]) {
     double a[3], b[3], r[3];
-    orbit_axes(up, a, b);
+    camera_rig_across(up, a, b);
     for (int c = 0; c < 3; c++) r[c] = point[c] - focus[c];
     double x = vector_dot(r, a), y = vector_dot(r, b), z = vector_dot(r, up);
     return (Place){atan2(y, x), atan2(z, hypot(x, y)), sqrt(vector_dot(r, r))};
@@ -121,7 +54,7 @@ static void pose_at(Place place, const double focus[3], const double up[3], doub
     // Directly above or below the focus, the picture's upward direction would be undefined.
     place.elevation = fmin(fmax(place.elevation, -1.5), 1.5);
     place.radius = fmax(place.radius, 1e-6);
-    orbit_axes(up, a, b);
+    camera_rig_across(up, a, b);
     for (int c = 0; c < 3; c++) {
         double across = cos(place.angle) * a[c] + sin(place.angle) * b[c];
         eye[c] = focus[c] + place.radius * (cos(place.elevation) * across + sin(place.elevation) * up[c]);
@@ -185,7 +118,7 @@ static Key key_of(const PathCamera *camera, const double focus[3], const double 
     rotation_of(pose, ideal);
     rotation_of(camera->world_from_camera, own);
     rotation_product(ideal, own, true, turn);
-    quaternion_of(turn, key.turn);
+    quaternion_from_rotation(turn, key.turn);
     return key;
 }
 

@@ -16,8 +16,7 @@ typedef struct PathCamera {
 
 enum { CAMERA_PATH_MAX = 100000 };
 
-// The point nearest to all optical axes, and the mean of the cameras' "up" directions: centre and axis of orbits and
-// paths.
+// What the cameras look at and which way is up (base/camera_rig.h): centre and axis of orbits and paths.
 void camera_path_focus(const PathCamera *cameras, int count, double focus[3], double up[3]);
 
 typedef struct OrbitOptions {

@@ -68,6 +68,19 @@ static void test_bytes(void **state) {
     rollout_file_free(&file);
 }
 
+// Against gravity: as the cameras say, but z in scenes of the simulator.
+static void test_up(void **state) {
+    (void)state;
+    double pose[16] = {1, 0, 0, 0, 0, -.8, -.6, 3, 0, .6, -.8, 4, 0, 0, 0, 1}; // looks along -z and down, y is up
+    const RolloutSurface simulated = {.frames = 1};
+    ViewScene scene = {.V = 1, .world_from_camera = pose};
+    view_find_up(&scene);
+    for (int c = 0; c < 3; c++) assert_close(scene.up[c], c == 1, 1e-12, 0); // the world's axis itself
+    scene.surface = &simulated;
+    view_find_up(&scene);
+    for (int c = 0; c < 3; c++) assert_close(scene.up[c], c == 2, 1e-12, 0);
+}
+
 // A million particles, and nothing but positions.
 static void test_many(void **state) {
     (void)state;
@@ -93,6 +106,7 @@ static void test_many(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes), cmocka_unit_test(test_many)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes), cmocka_unit_test(test_up),
+                                       cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

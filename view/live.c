@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+enum { AWAIT_NANOSECONDS = 20000000 };
 
 // ---- the thread
 
@@ -25,6 +28,7 @@ static Status put_part(Live *live, Error *err) {
     }
     if (status == STATUS_OK) status = view_put_step(s.positions, &r->order, part, &r->bytes, err);
     if (status == STATUS_OK) r->ends[r->parts++] = r->bytes.size;
+    pthread_cond_broadcast(&live->news);
     pthread_mutex_unlock(&live->lock);
     free(s.cameras);
     return status;
@@ -41,31 +45,35 @@ static Status simulate(Live *live, long id, size_t steps, Error *err) {
     vpd_error e = {0};
     Status status = STATUS_OK;
     for (size_t s = 0; s < steps && status == STATUS_OK && !outdated(live, id); s++) {
+        double began = clock_now();
         status = api_status(vpd_scene_step(live->scene, 1, &e), &e, err);
+        pthread_mutex_lock(&live->lock);
+        live->result.seconds += clock_now() - began;
+        pthread_mutex_unlock(&live->lock);
         if (status == STATUS_OK && !outdated(live, id)) status = put_part(live, err);
     }
     return status;
 }
 
-static Status prepare(Live *live, const LiveJob *job, Error *err) {
+// A copy of a job's scene, with its edits.
+static Status edited_copy(Live *live, const LiveJob *job, vpd_scene **out, Error *err) {
     vpd_error e = {0};
     char folder[FILE_PATH_SIZE];
-    vpd_scene_free(live->scene);
-    live->scene = NULL;
     pthread_mutex_lock(&live->lock); // another episode may take its place
-    Status status = api_status(vpd_scene_copy(live->sources[job->scene].scene, &live->scene, &e), &e, err);
+    Status status = api_status(vpd_scene_copy(live->sources[job->scene].scene, out, &e), &e, err);
     memcpy(folder, live->folder, sizeof folder);
     pthread_mutex_unlock(&live->lock);
     if (status != STATUS_OK) return status;
-    return api_status(*job->edits
-                          ? vpd_scene_edit(live->scene, job->step, job->edits, *folder ? folder : NULL, NULL, &e)
-                          : vpd_scene_rewind(live->scene, job->step, &e),
+    return api_status(*job->edits ? vpd_scene_edit(*out, job->step, job->edits, *folder ? folder : NULL, NULL, &e)
+                                  : vpd_scene_rewind(*out, job->step, &e),
                       &e, err);
 }
 
 static Status work(Live *live, long id, const LiveJob *job, size_t more, Error *err) {
     if (more > 0) return simulate(live, id, more, err);
-    Status status = prepare(live, job, err);
+    vpd_scene_free(live->scene);
+    live->scene = NULL;
+    Status status = edited_copy(live, job, &live->scene, err);
     for (size_t s = 0; s <= (*job->edits ? 0 : job->step) && status == STATUS_OK; s++)
         if (!outdated(live, id)) status = put_part(live, err);
     return status == STATUS_OK ? simulate(live, id, job->steps, err) : status;
@@ -93,6 +101,7 @@ static void *run(void *owner) {
         if (r->id == id && !r->asked) {
             r->working = false;
             r->error = err;
+            pthread_cond_broadcast(&live->news);
         }
         pthread_mutex_unlock(&live->lock);
         if (quit) return NULL;
@@ -119,6 +128,15 @@ static Status check_job(const Live *live, const LiveJob *job, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "step: expected 0 to %zu, found %zu",
                          live->sources[job->scene].file.steps, job->step);
     return live_check_edits(live, job->edits, err);
+}
+
+Status live_try(Live *live, const LiveJob *job, Error *err) {
+    vpd_scene *scene = NULL;
+    Status status = check_job(live, job, err);
+    if (status == STATUS_OK && !*job->edits) status = error_set(err, STATUS_BAD_INPUT, "there are no edits in it");
+    if (status == STATUS_OK) status = edited_copy(live, job, &scene, err);
+    vpd_scene_free(scene);
+    return status;
 }
 
 Status live_ask(Live *live, const LiveJob *job, long *id, Error *err) {
@@ -157,8 +175,8 @@ Status live_more(Live *live, long id, size_t steps, Error *err) {
 static Status put_result(const Result *r, size_t from, ViewBytes *out, Error *err) {
     size_t begin = from == 0 || r->parts == 0 ? 0 : r->ends[from <= r->parts ? from - 1 : r->parts - 1];
     const char *state = r->working ? "working" : r->error.status == STATUS_OK ? "done" : "failed";
-    json_t *facts = json_pack("{s:I s:s s:I s:s}", "id", (json_int_t)r->id, "state", state, "parts",
-                              (json_int_t)r->parts, "error", r->error.text);
+    json_t *facts = json_pack("{s:I s:s s:I s:f s:s}", "id", (json_int_t)r->id, "state", state, "parts",
+                              (json_int_t)r->parts, "seconds", r->seconds, "error", r->error.text);
     char *text = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
     json_decref(facts);
     size_t length = text ? strlen(text) : 0;
@@ -175,9 +193,22 @@ static Status put_result(const Result *r, size_t from, ViewBytes *out, Error *er
     return out->data ? STATUS_OK : live_no_memory(err);
 }
 
+// The server's only thread waits here, so not for long.
+static void await_news(Live *live, long id, size_t from) {
+    const Result *r = &live->result;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += AWAIT_NANOSECONDS;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    for (int late = 0; !late && r->id == id && r->working && r->parts <= from;)
+        late = pthread_cond_timedwait(&live->news, &live->lock, &end);
+}
+
 Status live_result(Live *live, long id, size_t from, ViewBytes *out, Error *err) {
     *out = (ViewBytes){0};
     pthread_mutex_lock(&live->lock);
+    await_news(live, id, from);
     Status status = live->result.id == id && id > 0 ? put_result(&live->result, from, out, err) : live_stale(err, id);
     pthread_mutex_unlock(&live->lock);
     return status;
@@ -191,6 +222,7 @@ Status live_create(const LiveOptions *options, Live **out, Error *err) {
     live->start = (long long)(1e6 * clock_now());
     pthread_mutex_init(&live->lock, NULL);
     pthread_cond_init(&live->wake, NULL);
+    pthread_cond_init(&live->news, NULL);
     Status status = live_open(live, options, err);
     if (status == STATUS_OK) {
         live->started = pthread_create(&live->thread, NULL, run, live) == 0;

@@ -16,8 +16,11 @@ typedef struct LiveOptions {
     const char *const *rollouts; // (rollout_count) rollout and particle files; or
     int rollout_count;
     const char *dataset, *episode; // an episode of a data set, NULL: the first test episode
-    int start, steps;              // present frame, -1: the earliest; steps predicted
-    const char *model;             // checkpoint or run; NULL: the one that the first rollout names
+    char **episodes;               // labels of its episodes up to a NULL, which live longer than the viewer
+    int (*place)(const void *context, const char *episode); // of an episode among them; -1: unknown
+    const void *context;
+    int start, steps;  // present frame, -1: the earliest; steps predicted
+    const char *model; // checkpoint or run; NULL: the one that the first rollout names
     const char *device;
     int threads, raw;
 } LiveOptions;
@@ -50,12 +53,15 @@ typedef struct LiveSelect {
 } LiveSelect;
 Status live_select(Live *live, const LiveSelect *select, ViewBytes *out, Error *err);
 
+// Whether a job's edits can be made; nothing changes.
+Status live_try(Live *live, const LiveJob *job, Error *err);
 // Starts a job; *id tells its result from others.
 Status live_ask(Live *live, const LiveJob *job, long *id, Error *err);
 // Goes on with the result of the last job by `steps`.
 Status live_more(Live *live, long id, size_t steps, Error *err);
 // What there is of the result beyond its first `from` parts (the head and step 0 are the first part, each step is
-// one): u32 bytes of JSON {"id", "state", "parts", "error"}, the JSON, and the parts.
+// one): u32 bytes of JSON {"id", "state", "parts", "error"}, the JSON, and the parts. While there is nothing yet and it
+// is worked on, waits a moment for it.
 Status live_result(Live *live, long id, size_t from, ViewBytes *out, Error *err);
 // What the model draws of a scene, or with `scene` -1 of the finished result `id`, as PNG. `view` is at most
 // LIVE_PICTURE_SIDE wide and high.

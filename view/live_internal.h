@@ -27,6 +27,7 @@ typedef struct Result {
     size_t order_steps;  // what it was made for
     ViewBytes bytes;     // the parts
     size_t *ends, parts; // (parts) where each ends
+    double seconds;      // that the model took for its steps
 } Result;
 
 struct Live {
@@ -35,11 +36,15 @@ struct Live {
     vpd_model *model; // NULL: nothing can be simulated, `why` says why
     char why[1200], title[FILE_PATH_SIZE];
     const char *dataset; // NULL: the one that each scene names
-    bool predicts;       // an episode of the data set is shown, and others can be
+    char **episodes;     // LiveOptions
+    int (*place)(const void *context, const char *episode);
+    const void *context;
+    int episode;   // the one that is shown; -1: unknown
+    bool predicts; // an episode of the data set is shown, and others can be
     pthread_t thread;
     bool started, quit;
-    pthread_mutex_t lock; // guards all below, and the scenes of `sources`
-    pthread_cond_t wake;
+    pthread_mutex_t lock;      // guards all below, and the scenes of `sources`
+    pthread_cond_t wake, news; // a job waits; the result has more, or ends
     Result result;
     vpd_scene *scene;            // of the result; the thread's
     long generation;             // how often another episode was opened

@@ -79,6 +79,7 @@ Status live_episode(Live *live, const char *episode, int start, int steps, Error
     pthread_mutex_lock(&live->lock);
     before = live->sources[0];
     live->sources[0] = next;
+    live->episode = live->place(live->context, episode);
     live->generation++;
     pthread_mutex_unlock(&live->lock);
     live_source_free(&before);
@@ -91,11 +92,15 @@ static Status open_episode(Live *live, const LiveOptions *options, Error *err) {
     if (status == STATUS_OK)
         status = predict(live, options->episode, options->start, options->steps, &live->sources[0], err);
     live->count = status == STATUS_OK;
+    if (status == STATUS_OK) live->episode = live->place(live->context, options->episode);
     return status;
 }
 
 Status live_open(Live *live, const LiveOptions *options, Error *err) {
     live->dataset = options->dataset;
+    live->episodes = options->episodes;
+    live->place = options->place;
+    live->context = options->context;
     snprintf(live->title, sizeof live->title, "%s",
              options->rollout_count > 0 ? options->rollouts[0] : options->dataset);
     return options->rollout_count > 0 ? open_rollouts(live, options, err) : open_episode(live, options, err);

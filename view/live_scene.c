@@ -50,6 +50,7 @@ Status live_view_of_scene(const vpd_scene *scene, size_t step, SceneView *out, E
                             .name = facts.name,
                             .label_names = facts.label_names};
     memcpy(out->view.background, facts.background, sizeof facts.background);
+    view_find_up(&out->view);
     return STATUS_OK;
 }
 
@@ -143,6 +144,18 @@ static bool fits(const Source *first, const Source *source) {
            (!*a->checkpoint_hash || !*b->checkpoint_hash || !strcmp(a->checkpoint_hash, b->checkpoint_hash));
 }
 
+// The episode before the one that is shown, that one, and the one behind it; "" if there is none.
+static json_t *episodes(const Live *live) {
+    json_t *list = json_array();
+    const int at = live->episode;
+    const char *here = live->predicts ? at < 0 ? live->sources[0].file.episode : live->episodes[at] : "";
+    const char *later = live->predicts && at >= 0 ? live->episodes[at + 1] : NULL;
+    json_array_append_new(list, json_text(live->predicts && at > 0 ? live->episodes[at - 1] : ""));
+    json_array_append_new(list, json_text(here));
+    json_array_append_new(list, json_text(later ? later : ""));
+    return list;
+}
+
 Status live_facts(const Live *live, char **out, Error *err) {
     vpd_model_facts model = {.struct_size = sizeof model};
     json_t *scenes = json_array();
@@ -152,12 +165,12 @@ Status live_facts(const Live *live, char **out, Error *err) {
         const char *real = source->real && fits(&live->sources[0], source) ? source->real : "";
         json_array_append_new(scenes, json_pack("{s:o s:o}", "file", json_text(source->path), "real", json_text(real)));
     }
-    json_t *facts = json_pack("{s:s s:I s:o s:b s:b s:b s:I s:o s:o s:o s:o}", "version", version_number(), "start",
-                              (json_int_t)live->start, "title", json_text(live->title), "simulates",
-                              live->model != NULL, "predicts", live->predicts, "compares", live->dataset != NULL,
-                              "generation", (json_int_t)live->generation, "why", json_text(live->why), "model",
-                              json_text(model.path ? model.path : ""), "device",
-                              json_text(model.device ? model.device : ""), "scenes", scenes);
+    json_t *facts = json_pack(
+        "{s:s s:I s:o s:b s:b s:b s:I s:o s:o s:o s:o s:o}", "version", version_number(), "start",
+        (json_int_t)live->start, "title", json_text(live->title), "simulates", live->model != NULL, "predicts",
+        live->predicts, "compares", live->dataset != NULL, "generation", (json_int_t)live->generation, "why",
+        json_text(live->why), "model", json_text(model.path ? model.path : ""), "device",
+        json_text(model.device ? model.device : ""), "scenes", scenes, "episodes", episodes(live));
     *out = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
     json_decref(facts);
     return *out ? STATUS_OK : live_no_memory(err);

@@ -13,6 +13,10 @@ static Status no_memory(Error *err) { return error_set(err, STATUS_FAILED, "out 
 
 static size_t padded(size_t bytes) { return (bytes + 3) / 4 * 4; }
 
+void view_find_up(ViewScene *scene) {
+    rollout_up(scene->surface, scene->world_from_camera, (size_t)scene->V, scene->up);
+}
+
 // ---- which particles
 
 // Objects that the model takes to stand still may move in truth, and both are shown in one order.
@@ -114,15 +118,15 @@ static Status put_json(const ViewScene *scene, const ViewOrder *order, double ra
     const RolloutSurface *s = order->every == 1 && scene->surface ? scene->surface : &(RolloutSurface){0};
     json_t *box =
         scene->bounds ? json_pack("[o, o]", numbers(scene->bounds, 3), numbers(scene->bounds + 3, 3)) : json_null();
-    json_t *head =
-        json_pack("{s:I s:I s:I s:I s:I s:f s:f s:b s:b s:b s:o s:o s:o s:o s:o s:[i,i] s:o s:[I,I,I]}", "particles",
-                  (json_int_t)scene->count, "shown", (json_int_t)order->shown, "movers", (json_int_t)order->movers,
-                  "every", (json_int_t)order->every, "steps", (json_int_t)scene->steps, "time_step", scene->time_step,
-                  "radius", radius, "coloured", scene->colour != NULL, "labelled", scene->labels != NULL, "bodies",
-                  scene->body != NULL, "background", numbers(background, 3), "cameras", cameras(scene), "name",
-                  json_text(scene->name), "labels", json_text(scene->label_names), "note", json_text(scene->note),
-                  "size", scene->W, scene->H, "bounds", box, "surface", (json_int_t)s->triangles,
-                  (json_int_t)s->springs, (json_int_t)(s->frames == scene->steps + 1 ? s->frames : 0));
+    json_t *head = json_pack(
+        "{s:I s:I s:I s:I s:I s:f s:f s:b s:b s:b s:o s:o s:o s:o s:o s:[i,i] s:o s:o s:[I,I,I]}", "particles",
+        (json_int_t)scene->count, "shown", (json_int_t)order->shown, "movers", (json_int_t)order->movers, "every",
+        (json_int_t)order->every, "steps", (json_int_t)scene->steps, "time_step", scene->time_step, "radius", radius,
+        "coloured", scene->colour != NULL, "labelled", scene->labels != NULL, "bodies", scene->body != NULL,
+        "background", numbers(background, 3), "cameras", cameras(scene), "name", json_text(scene->name), "labels",
+        json_text(scene->label_names), "note", json_text(scene->note), "size", scene->W, scene->H, "bounds", box, "up",
+        numbers(scene->up, 3), "surface", (json_int_t)s->triangles, (json_int_t)s->springs,
+        (json_int_t)(s->frames == scene->steps + 1 ? s->frames : 0));
     char *words = head ? json_dumps(head, JSON_COMPACT) : NULL;
     json_decref(head);
     size_t length = words ? strlen(words) : 0;
@@ -174,6 +178,7 @@ static ViewScene view_of_file(const RolloutFile *file) {
                       .bounds = file->has_bounds ? file->bounds : NULL,
                       .surface = &file->surface};
     memcpy(view.background, file->background, sizeof view.background);
+    view_find_up(&view);
     return view;
 }
 

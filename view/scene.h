@@ -30,11 +30,15 @@ typedef struct ViewScene {
     int V, H, W;                     // cameras, and the size of their pictures
     const double *intrinsics;        // (V,3,3)
     const double *world_from_camera; // (V,4,4)
+    double up[3];                    // against gravity
     float background[3];
     const char *name, *label_names, *note; // what it is called; a line per label; "" or what to say about it
     const double *bounds;                  // (2,3) workspace box
     const RolloutSurface *surface;         // shown if all particles are
 } ViewScene;
+
+// Sets `up` to what the cameras say; without cameras, and in scenes of the simulator, it is z.
+void view_find_up(ViewScene *scene);
 
 // Which particles are shown, in the order of the bytes.
 typedef struct ViewOrder {

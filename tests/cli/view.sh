@@ -111,6 +111,12 @@ for which in viewed commands; do expect 0 "*" "*" "$VPD" export -q "$folder/$whi
 [ -s "$folder/viewed.npz" ] && cmp "$folder/viewed.npz" "$folder/commands.npz" || fail "the result is not that of vpd edit and vpd rollout"
 expect 0 "throw" "" "$VPD" edit "$folder/viewed.h5" --show-history
 
+# A list is tried before it takes the place of another one; nothing changes.
+for bad in "" "model: {preset: tiny}" "- drop: {}" "# nothing"; do gets 422 "the list $bad" "POST /api/check" "${post[@]:1}" -- "{\"edits\": \"$bad\"}"; done
+gets 200 "a good list" "POST /api/check" "${post[@]:1}" -- '{"step": 1, "edits": "- remove: {label: object 0}"}'
+gets 200 "the result" "GET /api/result?id=$id&from=0" "$here" "$cookie"
+grep -qa '"seconds":[0-9.e-]*[1-9]' "$folder/answer" || fail "the result does not say how long the model took: $(body | head -c 300)"
+
 # A picture that the model draws, of the scene and of the result.
 camera="focal=60&pose=1,0,0,0,0,-0.6,0.8,-2,0,-0.8,-0.6,1.8,0,0,0,1"
 for of in scene=0 "result=$id"; do
@@ -270,6 +276,7 @@ log_in
 post=("POST /api/episode" "$here" "$cookie" "Content-Type: application/json" "Origin: http://127.0.0.1:$port")
 gets 200 "the facts" "GET /api/facts" "$here" "$cookie"
 body | grep -q '"predicts":true,"compares":true,"generation":0' || fail "the facts of an episode: $(body)"
+body | grep -q '"episodes":\["000016","000017","000018"\]' || fail "the episodes beside it: $(body)"
 gets 200 "another episode" "${post[@]}" -- '{"episode": "000018", "steps": 2}'
 gets 200 "its scene" "GET /api/scene?id=0" "$here" "$cookie"
 body | grep -qa '"steps":2.*"name":"000018"' || fail "the episode is another: $(body | head -c 300 | tr -cd ' -~')"
@@ -288,8 +295,14 @@ wait "$viewer" 2>/dev/null
 mkdir "$folder/checkpoints"
 cp "$model" "$folder/checkpoints/step_00000001.h5"
 echo step_00000001.h5 >"$folder/checkpoints/latest"
-echo "$data" >"$folder/list.txt" # a list is a data set
-start checkpoints "$folder/checkpoints" "$folder/list.txt" --steps 0 --port $((first_port + 5))
+# A list is a data set; its files have the same names of episodes.
+cp "$data" "$folder/more.h5"
+printf '%s\n' "$data" more.h5 >"$folder/list.txt"
+start checkpoints "$folder/checkpoints" "$folder/list.txt" --episode 37 --steps 0 --port $((first_port + 5))
+log_in
+gets 200 "the facts" "GET /api/facts" "$here" "$cookie"
+body | grep -q '"episodes":\["more.h5:000016","more.h5:000017","more.h5:000018"\]' || fail "the episodes beside number 37: $(body)"
+gets 200 "a recorded picture of the list" "GET /api/recorded?scene=0&step=0&camera=0" "$here" "$cookie"
 kill "$viewer"
 wait "$viewer" 2>/dev/null
 port=$first_port here="Host: 127.0.0.1:$port" cookie=$first_cookie
@@ -304,6 +317,9 @@ status=$?
 expect 2 "" "nothing to show" "$VPD" view "$model"
 expect 2 "" "expected" "$VPD" view "$folder/viewed.h5" --port 0
 expect 2 "" "there_is_none" "$VPD" view "$folder/there_is_none.h5"
+expect 2 "" "found a text file; a scene is simulated first: vpd sim run SCENE.yaml -o OUT.h5" "$VPD" view "$VPD_SOURCE/scenes/ball.yaml"
+echo '{"step": 1}' >"$folder/metrics.jsonl"
+expect 2 "" "found a text file; a log is shown by its folder: vpd view FOLDER" "$VPD" view "$folder/metrics.jsonl"
 expect 2 "" "a data set alone" "$VPD" view "$data"
 expect 2 "" "a data set alone" "$VPD" view "$folder/list.txt"
 expect 2 "" "unexpected" "$VPD" view "$folder/viewed.h5" "$model" "$data" "$data"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A camera that turns about a target, z up, and what mouse, fingers and keys do to it.
-import { add, clamp, cross, dot, multiply, scale, subtract, unit } from './math.js';
+// A camera that turns about a target, and what mouse, fingers and keys do to it.
+import { add, along, AXES, clamp, cross, dot, multiply, place_in, scale, subtract, unit } from './math.js';
 
 export class Camera {
   constructor() {
     this.target = [0, 0, 0];
-    this.yaw = -0.9; // radians about z
+    this.frame = AXES; // across the floor, and up
+    this.yaw = -0.9; // radians about the way up
     this.pitch = 0.45; // above the floor
     this.distance = 4;
     this.fov = 0.75; // radians, of the shorter side
@@ -14,8 +15,8 @@ export class Camera {
   // Towards the eye, to the right and up.
   basis() {
     const c = Math.cos(this.pitch);
-    const back = [c * Math.cos(this.yaw), c * Math.sin(this.yaw), Math.sin(this.pitch)];
-    const right = [-Math.sin(this.yaw), Math.cos(this.yaw), 0];
+    const back = place_in(this.frame, [c * Math.cos(this.yaw), c * Math.sin(this.yaw), Math.sin(this.pitch)]);
+    const right = place_in(this.frame, [-Math.sin(this.yaw), Math.cos(this.yaw), 0]);
     return { back, right, up: cross(back, right) };
   }
 
@@ -73,13 +74,19 @@ export class Camera {
     }
   }
 
+  // The box around the corners of another one, along the axes of the floor.
+  level_box({ low, high }) {
+    const corners = [...Array(8)].map((_, k) => along(this.frame, [0, 1, 2].map(c => (k >> c & 1 ? high : low)[c])));
+    return [Math.min, Math.max].map(most => [0, 1, 2].map(c => most(...corners.map(corner => corner[c]))));
+  }
+
   // As a camera of the recording sees: pose (4,4) row by row, x right, y down, z ahead.
   look_through(camera, size, centre) {
-    const p = camera.pose, eye = [p[3], p[7], p[11]], ahead = [p[2], p[6], p[10]];
+    const p = camera.pose, eye = [p[3], p[7], p[11]], ahead = [p[2], p[6], p[10]], [x, y, z] = along(this.frame, ahead);
     this.distance = Math.max(0.1, dot(subtract(centre, eye), ahead));
     this.target = add(eye, scale(ahead, this.distance));
-    this.yaw = Math.atan2(-ahead[1], -ahead[0]);
-    this.pitch = clamp(Math.asin(clamp(-ahead[2], -1, 1)), -1.5, 1.55);
+    this.yaw = Math.atan2(-y, -x);
+    this.pitch = clamp(Math.asin(clamp(-z, -1, 1)), -1.5, 1.55);
     this.fov = 2 * Math.atan(Math.min(size[0] / camera.intrinsics[0], size[1] / camera.intrinsics[4]) / 2);
   }
 }

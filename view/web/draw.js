@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebGL2: particles as shaded round splats, lines, and a light along edges of depth that shows their shape.
-import { add, AXES, scale, subtract, unit } from './math.js';
+import { add, AXES, place_in, scale, subtract, unit } from './math.js';
 
 const COARSE = 40000; // particles in a coarse picture
 const NO_TINT = [0, 0, 0, 0];
 
-const SPLATS = `#version 300 es
+// Particles, corners of triangles, and ends of lines: places between two corners of a box.
+const PLACED = `#version 300 es
 uniform mat4 u_matrix;
 uniform vec3 u_low, u_wide;
-uniform float u_radius, u_pixels;
+uniform float u_radius, u_pixels, u_least;
 in vec3 a_place; in vec4 a_colour; in float a_radius;
-out vec4 v_colour;
+out vec3 v_place; out vec4 v_colour;
 void main() {
-  gl_Position = u_matrix * vec4(u_low + u_wide * a_place, 1.0);
-  gl_PointSize = max(2.0, 2.0 * u_radius * a_radius * u_pixels / gl_Position.w);
+  v_place = u_low + u_wide * a_place;
+  gl_Position = u_matrix * vec4(v_place, 1.0);
+  gl_PointSize = max(u_least, 2.0 * u_radius * a_radius * u_pixels / gl_Position.w);
   v_colour = a_colour;
 }`;
 const SPLAT_PIXELS = `#version 300 es
@@ -31,36 +33,17 @@ void main() {
   colour = vec4(mix(c, u_tint.rgb, u_tint.a), 1.0);
 }`;
 // Triangles with the light of their own plane, and springs.
-const SURFACE = `#version 300 es
-uniform mat4 u_matrix;
-uniform vec3 u_low, u_wide;
-in vec3 a_place; in vec4 a_colour;
-out vec3 v_place; out vec4 v_colour;
-void main() {
-  v_place = u_low + u_wide * a_place;
-  gl_Position = u_matrix * vec4(v_place, 1.0);
-  v_colour = a_colour;
-}`;
 const SURFACE_PIXELS = `#version 300 es
 precision highp float;
-uniform vec3 u_eye; uniform vec4 u_tint; uniform float u_lines;
+uniform vec3 u_eye, u_light; uniform vec4 u_tint; uniform float u_lines;
 in vec3 v_place; in vec4 v_colour;
 out vec4 colour;
 void main() {
   vec3 n = normalize(cross(dFdx(v_place), dFdy(v_place))), to_eye = normalize(u_eye - v_place);
   n *= sign(dot(n, to_eye));
-  float light = u_lines > 0.5 ? 0.55 : 0.5 + 0.35 * max(0.0, dot(n, normalize(vec3(0.3, 0.5, 0.9)))) + 0.2 * dot(n, to_eye);
+  float light = u_lines > 0.5 ? 0.55 : 0.5 + 0.35 * max(0.0, dot(n, normalize(u_light))) + 0.2 * dot(n, to_eye);
   vec3 c = mix(v_colour.rgb * light, vec3(1.0, 0.72, 0.10), v_colour.a > 0.5 ? 0.4 : 0.0);
   colour = vec4(mix(c, u_tint.rgb, u_tint.a), 1.0);
-}`;
-const LINES = `#version 300 es
-uniform mat4 u_matrix;
-in vec3 a_place; in vec4 a_colour;
-out vec4 v_colour;
-void main() {
-  gl_Position = u_matrix * vec4(a_place, 1.0);
-  gl_PointSize = 5.0;
-  v_colour = a_colour;
 }`;
 const LINE_PIXELS = `#version 300 es
 precision mediump float;
@@ -141,11 +124,11 @@ export class Painter {
     if (!gl) throw new Error('This browser has no WebGL2, which the 3D view needs.');
     this.gl = gl;
     this.canvas = canvas;
-    this.splats = build(gl, SPLATS, SPLAT_PIXELS);
-    this.lines = build(gl, LINES, LINE_PIXELS);
+    this.splats = build(gl, PLACED, SPLAT_PIXELS);
+    this.lines = build(gl, PLACED, LINE_PIXELS);
     this.pictures = build(gl, PICTURES_AT, PICTURE_PIXELS);
     this.textures = [];
-    this.surface = build(gl, SURFACE, SURFACE_PIXELS);
+    this.surface = build(gl, PLACED, SURFACE_PIXELS);
     this.stores = new Map(); // what of each scene lies in the GPU's memory
     this.line_buffer = gl.createBuffer();
     gl.enable(gl.DEPTH_TEST);
@@ -205,7 +188,7 @@ export class Painter {
     const { scene } = shown, thin_out = this.coarse ? Math.ceil(scene.shown / COARSE) : 1, every = few * thin_out;
     const { gl, splats } = this, store = this.store(scene);
     if (end <= first) return;
-    this.use(splats, { ...uniforms, step: scene.steps[step], tint: shown.tint || NO_TINT, radius: uniforms.radius * Math.sqrt(thin_out) });
+    this.use(splats, { ...uniforms, least: 2, step: scene.steps[step], tint: shown.tint || NO_TINT, radius: uniforms.radius * Math.sqrt(thin_out) });
     this.attribute(splats.a_place, this.step_buffer(store, scene, step), 3, gl.UNSIGNED_SHORT, true, 6, first, every);
     this.attribute(splats.a_colour, store.colour, 4, gl.UNSIGNED_BYTE, true, 4, first, every);
     this.attribute(splats.a_radius, store.radii, 1, gl.UNSIGNED_SHORT, true, 2, first, every);
@@ -222,12 +205,12 @@ export class Painter {
   }
 
   // The triangles or the springs of a scene all of whose particles move; the colours are those of its particles.
-  draw_surface(shown, what, matrix, eye) {
+  draw_surface(shown, what, matrix, eye, frame) {
     const { gl, surface } = this, { scene } = shown, step = Math.min(shown.step, scene.last), store = this.store(scene);
     if (!scene[what]?.length || scene.movers < scene.shown) return;
     this.send_colours(shown);
     store[what] ||= this.buffer(scene[what], gl.ELEMENT_ARRAY_BUFFER);
-    this.use(surface, { matrix, eye, step: scene.steps[step], tint: shown.tint || NO_TINT, lines: Number(what === 'springs') });
+    this.use(surface, { matrix, eye, light: place_in(frame, [0.3, 0.5, 0.9]), step: scene.steps[step], tint: shown.tint || NO_TINT, lines: Number(what === 'springs') });
     for (let at = 0; at < 3; at++) gl.disableVertexAttribArray(at); // the splats' radii are not read here
     this.attribute(surface.a_place, this.step_buffer(store, scene, step), 3, gl.UNSIGNED_SHORT, true, 6, 0, 1);
     this.attribute(surface.a_colour, store.colour, 4, gl.UNSIGNED_BYTE, true, 4, 0, 1);
@@ -288,7 +271,7 @@ export class Painter {
   // ends: numbers x, y, z, r, g, b, a for each end of a line, or dots; `front`: in front of all.
   draw_lines(ends, matrix, { dots = false, front = false } = {}) {
     const { gl, lines } = this;
-    this.use(lines, { matrix });
+    this.use(lines, { matrix, wide: [1, 1, 1], least: 5 });
     this.send_floats(ends, [[lines.a_place, 3, 0], [lines.a_colour, 4, 12]], 28);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
@@ -330,10 +313,12 @@ export const AXIS_COLOURS = [[0.9, 0.28, 0.25, 1], [0.2, 0.65, 0.25, 1], [0.25, 
 // Lines from each point to the next.
 export const chain = (points, colour) => points.slice(1).flatMap((p, k) => [...points[k], ...colour, ...p, ...colour]);
 
-export function grid_lines(low, high, z, spacing, colour) {
+// `low`, `high` and `z` are along the axes of a frame.
+export function grid_lines(low, high, z, spacing, colour, frame) {
   const [x, y] = [0, 1].map(c => [Math.floor(low[c] / spacing - 1) * spacing, Math.ceil(high[c] / spacing + 1) * spacing]), out = [];
-  for (let at = x[0]; at < x[1] + spacing / 2; at += spacing) out.push(...chain([[at, y[0], z], [at, y[1], z]], colour));
-  for (let at = y[0]; at < y[1] + spacing / 2; at += spacing) out.push(...chain([[x[0], at, z], [x[1], at, z]], colour));
+  const line = (...ends) => out.push(...chain(ends.map(end => place_in(frame, end)), colour));
+  for (let at = x[0]; at < x[1] + spacing / 2; at += spacing) line([at, y[0], z], [at, y[1], z]);
+  for (let at = y[0]; at < y[1] + spacing / 2; at += spacing) line([x[0], at, z], [x[1], at, z]);
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection and edits, and their simulation by the server.
-import { add, clamp, dot, scale, subtract } from './math.js';
+import { add, along, clamp, dot, scale, subtract } from './math.js';
 import { Edits, vector } from './edits.js';
 import { ask_selection, run_job } from './server.js';
 import { Stage } from './stage.js';
@@ -72,10 +72,14 @@ export class Editor extends Stage {
     }
     const speed = Math.hypot(...scene.velocity(i, step)).toFixed(2);
     const name = [scene.labelled ? scene.label_name(label) : '', body >= 0 ? `body ${body}` : 'stands still'].filter(Boolean).join(', ');
-    this.selection = { ...found, indices, where };
-    this.find('.what').textContent = `${name}: ${indices.length} particles, at ${vector(scene.extent(indices, step).centre)} m, ${speed} m/s`;
     this.find('[data-set="pick"]').value = body >= 0 ? String(body) : `label ${label}`;
     if (!this.find('[data-set="pick"]').value) this.find('[data-set="pick"]').value = '';
+    this.show_selection({ ...found, indices, where }, name, `${name}: ${indices.length} particles, at ${vector(scene.extent(indices, step).centre)} m, ${speed} m/s`);
+  }
+
+  show_selection(selection, name, words) {
+    this.selection = selection;
+    this.find('.what').textContent = words;
     this.root.dataset.selected = name;
     this.find('.acts').hidden = !this.live;
     this.changed();
@@ -93,17 +97,11 @@ export class Editor extends Stage {
     this.play(false);
     this.set_step(step);
     this.state('');
-    try {
+    await this.attempt(async () => {
       const indices = await ask_selection({ ...of, step, where });
       if (!indices.length) throw new Error('None of the particles that are shown lies there.');
-      this.selection = { entry, particle: indices[0], indices, where };
-      this.find('.what').textContent = `${name}: ${indices.length} particles`;
-      this.root.dataset.selected = name;
-      this.find('.acts').hidden = !this.live;
-      this.changed();
-    } catch (error) {
-      this.failed(error);
-    }
+      this.show_selection({ entry, particle: indices[0], indices, where }, name, `${name}: ${indices.length} particles`);
+    });
   }
 
   // Box and lasso: the next drag draws the region.
@@ -198,8 +196,8 @@ export class Editor extends Stage {
     if (this.tool) return this.draw_region(x, y);
     const what = this.held, handle = this.handle_at(x, y, event.pointerType === 'touch' ? 22 : 9), pane = this.pane_at(x, y);
     if (!this.live || !this.selection || !pane || !(what || handle)) return null;
-    const start = this.middle(), { box } = pane;
-    if (handle?.what === 'rotate' || (!handle && what === 'rotate')) return this.begin_turn(x, y, handle ? handle.axis : 2, box);
+    const start = this.middle(), { box } = pane, sizes = this.camera.frame[2].map(Math.abs), upright = sizes.indexOf(Math.max(...sizes));
+    if (handle?.what === 'rotate' || (!handle && what === 'rotate')) return this.begin_turn(x, y, handle ? handle.axis : upright, box);
     if (handle) return this.begin_arrow('move', start, x, y, event, (mx, my) => along_axis(handle.axis, start, this.camera.eye(), this.ray(box, mx, my)));
     return this.begin_arrow(what, start, x, y, event, (mx, my, { shiftKey }) => this.ray_place(box, mx, my, start, shiftKey));
   }
@@ -260,11 +258,11 @@ export class Editor extends Stage {
 
   // Where a point of the canvas lies on the plane through a place: level, or upright and facing the eye.
   ray_place(box, x, y, through, upright) {
-    const eye = this.camera.eye(), ray = this.ray(box, x, y);
-    const back = this.camera.basis().back, normal = upright ? [back[0], back[1], 0] : [0, 0, 1], slope = dot(ray, normal);
+    const eye = this.camera.eye(), ray = this.ray(box, x, y), up = this.camera.frame[2], { back } = this.camera.basis();
+    const normal = upright ? subtract(back, scale(up, dot(back, up))) : up, slope = dot(ray, normal);
     if (Math.abs(slope) < 1e-6) return null;
     const at = add(eye, scale(ray, dot(subtract(through, eye), normal) / slope));
-    return upright ? [through[0], through[1], at[2]] : at;
+    return upright ? add(through, scale(up, dot(subtract(at, through), up))) : at;
   }
 
   vector() { return [...this.root.querySelectorAll('[data-number="vector"]')].map(input => Number(input.value) || 0); }
@@ -290,8 +288,8 @@ export class Editor extends Stage {
   // Where a copy does not lie in what it is a copy of.
   room_beside() {
     const { entry, indices } = this.selection, { low, high } = entry.scene.extent(indices, this.step_of(entry.scene));
-    const { right } = this.camera.basis();
-    return scale(right, 1.3 * Math.hypot(high[0] - low[0], high[1] - low[1]));
+    const [a, b] = along(this.camera.frame, subtract(high, low));
+    return scale(this.camera.basis().right, 1.3 * Math.hypot(a, b));
   }
 
   // The scene and step that the first edit of a list begins with: the scene in which something is selected, or the first.
@@ -314,17 +312,13 @@ export class Editor extends Stage {
 
   show_result(scene) {
     const before = this.result(), entry = before || this.add_scene(scene, 'edited', { result: true });
-    if (!before || before.scene !== scene) {
-      if (before) this.painter.forget(before.scene);
-      entry.scene = scene;
-      this.settings.step = 0;
-      this.select_none();
-      this.list_bodies();
-      if (scene.time_step && scene.movers) this.play(true);
-    }
-    entry.shown = true;
+    if (before?.scene === scene) return this.show_time();
+    if (before) this.painter.forget(before.scene);
+    Object.assign(entry, { scene, shown: true });
+    this.settings.step = 0;
+    this.select_none();
     this.list_scenes();
-    this.changed();
+    if (scene.time_step && scene.movers) this.play(true);
   }
 
   drop_result() {
@@ -345,14 +339,13 @@ export class Editor extends Stage {
   step_on() {
     const entry = this.result();
     if (!entry || !this.job) return this.simulate();
-    this.play(true);
     return this.stream({ id: this.job, more: this.settings.steps || 1 }, entry.scene);
   }
 
   // Shows the steps of a job as they come.
   async stream(job, scene_so_far) {
     const turn = this.turn = (this.turn || 0) + 1, began = performance.now(), { steps } = this.settings;
-    let last = 0, waited = 0;
+    let last = scene_so_far?.last || 0, waited = 0;
     if (!(Number.isInteger(steps) && steps >= 0 && steps <= 10000)) return this.state('Steps: a whole number from 0 to 10000', true);
     this.streaming = true;
     try {
@@ -361,6 +354,10 @@ export class Editor extends Stage {
         this.job = id;
         if (!news) continue;
         this.show_result(scene);
+        if (!waited && job.more) { // the first is shown at once, and the others play as they come
+          this.set_step(last + 1);
+          if (steps > 1) this.play(true);
+        }
         last = scene.last;
         waited ||= performance.now() - began;
         this.state(`Simulating: step ${last}`);
@@ -371,8 +368,10 @@ export class Editor extends Stage {
     }
     if (this.turn !== turn) return;
     this.streaming = false;
-    this.changed();
+    this.unpaint(); // the rest begins now
   }
+
+  attempt(work, before) { return work().catch(error => this.failed(error, before)); }
 
   // A wait that was ended is no error.
   failed(error, before = '') {

@@ -10,6 +10,16 @@ export const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
 export const AXES = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
 
+// Two axes across `up` and `up` itself, right-handed; the first is as near to x as it can be.
+export function frame_of(up) {
+  const first = Math.abs(up[0]) > 0.9 ? AXES[1] : AXES[0], across = unit(subtract(first, scale(up, dot(first, up))));
+  return [across, cross(up, across), up];
+}
+
+// A place or direction by its numbers along the axes of a frame, and the other way.
+export const place_in = (frame, [a, b, c]) => add(add(scale(frame[0], a), scale(frame[1], b)), scale(frame[2], c));
+export const along = (frame, v) => frame.map(axis => dot(axis, v));
+
 export function unit(a) {
   const length = Math.hypot(...a);
   return length > 0 ? scale(a, 1 / length) : a;

@@ -221,9 +221,12 @@ export class Runs {
     if (many) this.show_table();
   }
 
+  // How far it is.
+  steps_of({ step, steps }) { return `${step.toLocaleString('en')}${steps ? ` of ${steps.toLocaleString('en')}` : ''}`; }
+
   describe(run) {
     const each = run.seconds_per_step, left = run.steps - run.step, words = run.state ? [run.state] : [];
-    words.push(`step ${run.step.toLocaleString('en')}${run.steps ? ` of ${run.steps.toLocaleString('en')}` : ''}`);
+    words.push(`step ${this.steps_of(run)}`);
     if (isFinite(each)) words.push(each < 1 ? `${(1 / each).toPrecision(3)} steps a second` : `${each.toPrecision(3)} s a step`);
     if (run.state === 'running' && left > 0 && isFinite(each)) words.push(`${clock(left * each)} left`);
     if (this.saving) words.push('saving ..');
@@ -236,33 +239,27 @@ export class Runs {
     for (const run of this.runs.values()) {
       if (!run.row) this.make_row(run);
       if (run.row.parentElement !== rows) rows.append(run.row);
-      const step = `${run.step.toLocaleString('en')}${run.steps ? ` of ${run.steps.toLocaleString('en')}` : ''}`;
-      const values = [run.name, run.state, step, ...['loss', 'eval psnr_moving', 'eval motion_error_cm'].map(name => short(run.last(name)))];
+      const values = [run.name, run.state, this.steps_of(run), ...['loss', 'eval psnr_moving', 'eval motion_error_cm'].map(name => short(run.last(name)))];
       [...run.row.children].slice(2).forEach((cell, i) => { if (cell.textContent !== values[i]) cell.textContent = values[i]; });
     }
     for (const row of [...rows.children]) if (![...this.runs.values()].some(run => run.row === row)) row.remove();
+    // Fits have no loss and no PSNR.
+    for (const i of [5, 6, 7]) for (const row of this.find('table').rows) row.cells[i].hidden = [...rows.rows].every(each => each.cells[i].textContent === '-');
   }
 
   make_row(run) {
-    const cells = [...Array(8)].map((_, i) => document.createElement(i === 2 ? 'th' : 'td'));
-    const shown = Object.assign(document.createElement('input'), { type: 'checkbox', checked: run.shown, ariaLabel: `show curves of ${run.name}` });
-    const front = Object.assign(document.createElement('input'), { type: 'radio', name: 'front', checked: run === this.front,
-      ariaLabel: `show rollout, pictures and options of ${run.name}` });
-    const swatch = document.createElement('i');
-    swatch.style.background = run.colour;
-    shown.addEventListener('change', () => {
+    run.row = this.find('tbody').insertRow();
+    run.row.innerHTML = `<td><input type="checkbox"><i></i></td><td><input type="radio" name="front"></td><th scope="row"></th>${'<td></td>'.repeat(5)}`;
+    const [shown, front] = run.row.querySelectorAll('input');
+    Object.assign(shown, { checked: run.shown, ariaLabel: `show curves of ${run.name}`, onchange: () => {
       run.shown = shown.checked;
       this.draw();
-    });
-    front.addEventListener('change', () => {
+    } });
+    Object.assign(front, { checked: run === this.front, ariaLabel: `show rollout, pictures and options of ${run.name}`, onchange: () => {
       this.front = run;
       this.show_front().catch(error => this.fail(error));
-    });
-    cells[0].append(shown, swatch);
-    cells[1].append(front);
-    cells[2].scope = 'row';
-    run.row = document.createElement('tr');
-    run.row.append(...cells);
+    } });
+    run.row.querySelector('i').style.background = run.colour;
   }
 
   // ---- curves

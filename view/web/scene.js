@@ -52,6 +52,18 @@ export class Scene {
     return { centre: sum, low, high };
   }
 
+  // The lowest and the highest of all particles along an axis.
+  range(axis, step) {
+    const { low, high, data } = this.steps[step], [a, b, c] = axis.map((v, k) => v * (high[k] - low[k]) / 65535);
+    const from = axis.reduce((sum, v, k) => sum + v * low[k], 0);
+    let least = Infinity, most = -Infinity;
+    for (let i = 0; i < data.length; i += 3) {
+      const at = a * data[i] + b * data[i + 1] + c * data[i + 2];
+      [least, most] = [Math.min(least, at), Math.max(most, at)];
+    }
+    return [least + from, most + from];
+  }
+
   // For each body the middle of some of its particles at each step.
   trails() {
     if (this.trail_map?.steps === this.last) return this.trail_map;

@@ -47,7 +47,7 @@ export const fetch_facts = async signal => (await ask('/api/facts', { signal }))
 export const fetch_scene = async id => read_scene(await (await ask(`/api/scene?id=${id}`)).arrayBuffer());
 export const fetch_truth = async id => read_scene(await (await ask(`/api/truth?id=${id}`)).arrayBuffer());
 export const fetch_psnr = async (scene, step, camera) => (await (await ask(`/api/psnr?scene=${scene}&step=${step}&camera=${camera}`)).json()).psnr;
-export const file_address = id => `/api/rollout.h5?id=${id}`;
+export const fetch_rollout = async id => (await ask(`/api/rollout.h5?id=${id}`)).blob();
 
 // Pictures as addresses for an image: what the model draws, and what was recorded. `signal` ends the wait.
 const fetch_image = async (path, signal) => URL.createObjectURL(await (await ask(path, { signal })).blob());
@@ -58,6 +58,9 @@ const send = (path, what) => ask(path, { method: 'POST', headers: JSON_BODY, bod
 const post_json = async (path, what) => (await send(path, what)).json();
 
 export const ask_episode = what => post_json('/api/episode', what);
+
+// Whether a list of edits can be made of a scene; the error says why not.
+export const check_edits = (of, edits) => post_json('/api/check', { scene: of.id, step: of.step, edits });
 
 // Opens a file on the server; its scene's number.
 export async function send_file(file) {
@@ -85,10 +88,10 @@ export const ask_wish = wish => post_json('/api/wish', { wish });
 
 const pause = ms => new Promise(done => setTimeout(done, ms));
 
-// Begins a job, or goes on with one. Yields {id, scene, news} whenever the server was asked for steps; `news`: some came.
+// Begins a job, or goes on with one. Yields {id, scene, news} whenever the server was asked for steps, for which it waits a little; `news`: some came.
 export async function* run_job(job, scene_so_far) {
   const { id } = await post_json('/api/jobs', job);
-  for (let wait = 5, scene = scene_so_far, state; state !== 'done'; wait = Math.min(40, wait * 2)) {
+  for (let wait = 5, scene = scene_so_far, state; state !== 'done';) {
     const buffer = await (await ask(`/api/result?id=${id}&from=${scene ? scene.steps.length : 0}`)).arrayBuffer();
     const { value, next } = read_json(buffer, 0), news = next < buffer.byteLength;
     if (news && !scene) scene = read_scene(buffer, next);
@@ -96,6 +99,6 @@ export async function* run_job(job, scene_so_far) {
     yield { id, scene, news };
     if (value.state === 'failed') throw new Error(value.error);
     state = value.state;
-    if (state !== 'done') await pause(wait);
+    if (state !== 'done' && news) await pause(wait = Math.min(40, wait * 2));
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is shown: scenes side by side or over each other, the model's own picture, what was recorded, and time.
-import { add, AXES, scale, subtract, transform } from './math.js';
+import { add, AXES, frame_of, place_in, scale, subtract, transform } from './math.js';
 import { Camera } from './camera.js';
 import { no_painter, Painter, arrow_lines, axis_lines, box_lines, colours, frusta, frustum_lines, grid_lines, trail_dots } from './draw.js';
 import { copy_view } from './films.js';
@@ -71,6 +71,7 @@ export class Stage {
   }
 
   begin(scene) {
+    this.camera.frame = frame_of(scene.up);
     const { low, high } = this.focus(scene);
     if (!this.painter) {
       this.open_painter();
@@ -98,7 +99,8 @@ export class Stage {
   // What belongs to the first scene: floor, cameras, title.
   frame_scene(scene) {
     const { low, high } = scene.movers === scene.shown ? this.focus(scene) : scene.steps[0];
-    this.floor = Math.abs(low[2]) < 0.02 ? 0 : low[2];
+    const steps = scene.movers === scene.shown ? scene.steps.keys() : [0], lowest = Math.min(...[...steps].map(s => scene.range(scene.up, s)[0]));
+    this.floor = Math.abs(lowest) < 0.02 ? 0 : lowest;
     this.box = { low, high };
     this.find('[data-set="view"]').replaceChildren(new Option('free', ''), ...scene.cameras.map((_, v) => new Option(`camera ${v + 1}`, v)));
     this.find('.title').textContent = scene.title;
@@ -271,7 +273,7 @@ export class Stage {
   async paint() {
     const { signal } = this.painting = new AbortController(), { step } = this.settings;
     const turn = String(this.turns = (this.turns || 0) + 1);
-    try {
+    await this.attempt(async () => {
       for (const side of PICTURES)
         for (const { box, entries } of this.panes().filter(({ entries }) => entries.length && (entries.at(-1).result || entries.at(-1).id >= 0))) {
           const entry = entries.at(-1), aspect = this.aspect(box);
@@ -289,9 +291,7 @@ export class Stage {
           if (this.painter.still) this.drop_pictures(other => other !== img && (side === PICTURES[0] ? other.dataset.turn !== turn : other.style.left === img.style.left));
         }
       this.root.dataset.painted = '';
-    } catch (error) {
-      this.failed(error);
-    }
+    });
   }
 
   // What the camera that is looked through recorded at this step, in a corner.
@@ -353,7 +353,7 @@ export class Stage {
     entries.forEach((entry, k) => {
       const shown = this.particles(entry, k);
       if (settings.particles) painter.draw_particles(shown, matrix, pixels, settings.size * 0.5);
-      for (const what of ['triangles', 'springs']) if (settings[what]) painter.draw_surface(shown, what, matrix, camera.eye());
+      for (const what of ['triangles', 'springs']) if (settings[what]) painter.draw_surface(shown, what, matrix, camera.eye(), camera.frame);
       if (settings.ghosts) this.draw_ghosts(entry.scene, matrix, pixels);
     });
     const lines = [];
@@ -397,13 +397,16 @@ export class Stage {
   }
 
   spacing() {
-    const wide = Math.max(this.box.high[0] - this.box.low[0], this.box.high[1] - this.box.low[1], 0.01);
+    const [low, high] = this.camera.level_box(this.box), wide = Math.max(high[0] - low[0], high[1] - low[1], 0.01);
     return 10 ** Math.round(Math.log10(wide / 8));
   }
 
+  // So far above the floor, where the world's origin is.
+  above_floor(height) { return place_in(this.camera.frame, [0, 0, this.floor + height]); }
+
   surroundings(colour) {
-    return [...grid_lines(this.box.low, this.box.high, this.floor - 0.002, this.spacing(), colour),
-      ...axis_lines([0, 0, this.floor + 0.003], this.axis_length())];
+    return [...grid_lines(...this.camera.level_box(this.box), this.floor - 0.002, this.spacing(), colour, this.camera.frame),
+      ...axis_lines(this.above_floor(0.003), this.axis_length())];
   }
 
   axis_length() { return Math.max(0.05, 0.4 * this.spacing()); }
@@ -411,7 +414,7 @@ export class Stage {
   mark_axes(box) {
     const project = this.projection(box);
     AXES.forEach((axis, c) => {
-      const [x, y, depth] = project(add([0, 0, this.floor], scale(axis, this.axis_length() * 1.12)));
+      const [x, y, depth] = project(add(this.above_floor(0), scale(axis, this.axis_length() * 1.12)));
       if (depth > 0) this.marks.push({ text: 'xyz'[c], x, y });
     });
   }
@@ -473,7 +476,7 @@ export class Stage {
     button.querySelector('path').setAttribute('d', this.playing ? 'M3 2h4v12H3zM9 2h4v12H9z' : 'M4 2l10 6-10 6z');
     if (!this.playing) return this.changed();
     const dt = this.front().scene.time_step || 0.04;
-    this.clock = this.settings.step >= this.last() ? 0 : this.settings.step * dt;
+    this.clock = this.settings.step >= this.last() && !this.streaming ? 0 : this.settings.step * dt;
     let before = performance.now();
     const tick = now => {
       if (!this.playing || this.away) return;

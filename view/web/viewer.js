@@ -8,7 +8,7 @@ import { camera_path, film_type, keep, record, smaller } from './films.js';
 import { make_gif } from './gif.js';
 import { hint_read, switch_theme } from './markup.js';
 import { Tour } from './tour.js';
-import { ask_episode, fetch_facts, fetch_scene, fetch_truth, file_address, send_file } from './server.js';
+import { ask_episode, check_edits, fetch_facts, fetch_rollout, fetch_scene, fetch_truth, send_file } from './server.js';
 
 const PING = 2000; // milliseconds between two looks at whether the server is there
 const PATIENCE = 10000; // milliseconds for its answer
@@ -18,7 +18,7 @@ const COMMANDS = { play: v => v.play(!v.playing), back: v => v.step_by(-1), forw
   picture: v => v.keep_picture(), film: v => v.keep_film(), gif: v => v.keep_gif(), view: v => v.add_view(), path: v => v.keep_path(),
   save: v => v.save(), download: v => v.save_rollout(), undo: v => v.undo(false), redo: v => v.undo(true), simulate: v => v.simulate(), more: v => v.step_on(),
   box: v => v.choose_tool('box'), lasso: v => v.choose_tool('lasso'), compose: v => v.compose(), compare: v => v.compare(),
-  earlier: v => v.next_episode(-1), later: v => v.next_episode(1) };
+  earlier: v => v.show_episode(v.facts.episodes[0]), later: v => v.show_episode(v.facts.episodes[2]) };
 
 export class Viewer extends Editor {
   constructor(root, options) {
@@ -36,7 +36,7 @@ export class Viewer extends Editor {
       this.add_scene(scene, facts.predicts && !id ? 'predicted' : facts.scenes.length > 1 ? facts.scenes[id].file.split('/').at(-1) : 'original', { id });
     }
     this.find('.episodes').hidden = !facts.predicts;
-    if (facts.predicts) this.name_episode(this.scenes[0].scene.name);
+    if (facts.predicts) this.name_episode();
     this.find('.compare').hidden = !facts.simulates;
     this.list_files();
     if (facts.compares && !facts.predicts) await this.compare();
@@ -52,19 +52,26 @@ export class Viewer extends Editor {
 
   // A file that was dropped or chosen: a list of edits, or particles as one more scene.
   async open_file(file) {
-    if (/\.ya?ml$/i.test(file.name)) return this.edits.set(await file.text(), this.present()) && this.edited();
+    if (/\.ya?ml$/i.test(file.name)) return this.open_list(file);
     if (!/\.h5$/i.test(file.name)) return this.state(`${file.name}: only .h5 and .yaml files can be opened`, true);
     this.state(`Opening ${file.name} ..`);
-    try {
+    await this.attempt(async () => {
       const id = await send_file(file);
       this.facts.scenes = (await fetch_facts()).scenes; // not its generation, which look_for_server compares
       this.add_scene(await fetch_scene(id), file.name, { id });
       this.list_files();
       this.find('[data-set="file"]').value = this.facts.scenes[id].real;
       this.state(`${file.name} is open.${this.facts.scenes[id].real && this.facts.simulates ? ' "Add" puts its particles into the scene.' : ''}`);
-    } catch (error) {
-      this.failed(error, `${file.name}: `);
-    }
+    }, `${file.name}: `);
+  }
+
+  // In place of the list that is there, if all of it can be done.
+  async open_list(file) {
+    const text = await file.text(), from = this.edits.empty ? this.present() : this.edits.from;
+    await this.attempt(async () => {
+      await check_edits(from, text);
+      if (this.edits.set(text, from)) this.edited();
+    }, `${file.name}: `);
   }
 
   // Adds what was recorded of the first scene, or takes it away.
@@ -76,27 +83,22 @@ export class Viewer extends Editor {
       if (this.settings.colour === 'error') this.settings.colour = this.find('[data-set="colour"]').value = 'rgb';
       return this.drop_scene(there);
     }
-    try {
-      const truth = await fetch_truth(first.id);
-      first.truth = truth;
-      this.add_scene(truth, 'recorded', { recorded: true });
+    await this.attempt(async () => {
+      first.truth = await fetch_truth(first.id);
+      this.add_scene(first.truth, 'recorded', { recorded: true });
       pressed(true);
-    } catch (error) {
-      this.failed(error, 'Nothing to compare with: ');
-    }
+    }, 'Nothing to compare with: ');
   }
 
   // Another episode in place of the first scene.
   async show_episode(name) {
     this.state(`Predicting episode ${name} ..`);
     this.waiting = true; // for the server, which answers nobody meanwhile
-    try {
+    await this.attempt(async () => {
       await ask_episode({ episode: name, steps: Math.max(1, Math.min(200, this.scenes[0].scene.last)) });
       await this.reopen();
       this.state('');
-    } catch (error) {
-      this.failed(error);
-    }
+    });
     this.waiting = false;
   }
 
@@ -109,24 +111,18 @@ export class Viewer extends Editor {
     this.settings.view = '';
     this.recorded = null; // what is in the corner is of the episode before
     this.set_scenes([[scene, 'predicted', { id: 0 }], ...dropped]);
-    this.name_episode(scene.name);
+    this.name_episode();
     this.fit(true);
     this.set_step(0);
     if (recorded) await this.compare();
   }
 
-  // The episode whose number is one higher or lower, with as many digits.
-  next_episode(by) {
-    const { name } = this.scenes[0].scene, digits = name.match(/\d+$/)[0];
-    this.show_episode(name.slice(0, -digits.length) + String(Number(digits) + by).padStart(digits.length, '0'));
-  }
-
-  // Names without a number have no neighbours, and the first has none before it.
-  name_episode(name) {
-    const number = name.match(/\d+$/)?.[0];
-    this.find('[data-set="episode"]').value = name;
-    this.find('[data-do="earlier"]').disabled = !Number(number);
-    this.find('[data-do="later"]').disabled = number === undefined;
+  // The first episode has none before it, and the last none behind.
+  name_episode() {
+    const [earlier, here, later] = this.facts.episodes;
+    this.find('[data-set="episode"]').value = here;
+    this.find('[data-do="earlier"]').disabled = !earlier;
+    this.find('[data-do="later"]').disabled = !later;
   }
 
   // ---- messages and the connection
@@ -205,12 +201,10 @@ export class Viewer extends Editor {
     const keys = this.live ? document : this.root;
     keys.addEventListener('keydown', event => this.key(event));
     keys.addEventListener('keyup', event => {
-      if ('tTmMrR'.includes(event.key)) {
-        const what = this.held, used = this.dragged;
-        this.held = '';
-        this.dragged = false;
-        if (what && !used && !event.target.matches('input, textarea, select')) this.act(what);
-      }
+      if (!'tTmMrR'.includes(event.key)) return;
+      const { held, dragged } = this;
+      Object.assign(this, { held: '', dragged: false });
+      if (held && !dragged && !event.target.matches('input, textarea, select')) this.act(held);
     });
     canvas.addEventListener('pointerdown', () => { if (this.held) this.dragged = true; });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.changed());
@@ -221,10 +215,7 @@ export class Viewer extends Editor {
     const name = input.dataset.set;
     if (!name || ['edits', 'episode', 'like', 'name', 'file'].includes(name)) return;
     if (name === 'pick') return this.select_by_name(input.value);
-    if (name === 'step') {
-      this.play(false);
-      return this.set_step(Number(input.value));
-    }
+    if (name === 'step') return this.step_by(Number(input.value) - this.settings.step);
     this.settings[name] = input.type === 'checkbox' ? input.checked : ['rate', 'size', 'steps'].includes(name) ? Number(input.value) : input.value;
     if (name === 'view') this.look(input.value);
     if (name === 'grow' && this.selection) this.select(this.selection);
@@ -276,9 +267,9 @@ export class Viewer extends Editor {
 
   // ---- what people keep
 
-  save_rollout() {
-    if (this.job) window.open(file_address(this.job), '_self');
-    else this.state('Simulate first.', true);
+  async save_rollout() {
+    if (!this.job) return this.state('Simulate first.', true);
+    await this.attempt(async () => keep(await fetch_rollout(this.job), 'rollout.h5'), 'The rollout was not saved: ');
   }
 
   save() { keep(new Blob([this.edits.text], { type: 'application/yaml' }), 'edits.yaml'); }
