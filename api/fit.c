@@ -8,7 +8,7 @@
 struct vpd_sim_fitted {
     FitFree free;
     FitResult result;
-    char *scene;
+    char *scene, *warnings;
     char **with; // (count) names, one a line
 };
 
@@ -123,11 +123,22 @@ static char *names_with(const FitFree *numbers, const FitValue *value) {
     return out;
 }
 
+static char *warnings_of(const FitResult *result) {
+    char *out = NULL, words[FIT_WARNING_SIZE];
+    size_t length;
+    FILE *stream = open_memstream(&out, &length);
+    for (int i = 0; stream && i < FIT_WARNINGS; i++)
+        if (fit_warning(result, i, words, sizeof words)) fprintf(stream, "%s\n", words);
+    if (stream) fclose(stream);
+    return out;
+}
+
 static Status keep_texts(Fitting *f, Error *err) {
     vpd_sim_fitted *fitted = f->fitted;
     Status status = fit_scene_text(&fitted->free, &f->data, &fitted->result, &fitted->scene, err);
     fitted->with = calloc(fitted->free.count, sizeof *fitted->with);
-    bool good = fitted->with;
+    fitted->warnings = warnings_of(&fitted->result);
+    bool good = fitted->with && fitted->warnings;
     for (size_t i = 0; i < fitted->free.count && good; i++)
         good = (fitted->with[i] = names_with(&fitted->free, fitted->result.value + i));
     return status == STATUS_OK && !good ? error_set(err, STATUS_FAILED, "out of memory for a fit") : status;
@@ -150,6 +161,7 @@ void vpd_sim_fitted_close(vpd_sim_fitted *fitted) {
     for (size_t i = 0; i < fitted->free.count && fitted->with; i++) free(fitted->with[i]);
     free(fitted->with);
     free(fitted->scene);
+    free(fitted->warnings);
     fit_result_free(&fitted->result);
     fit_free_close(&fitted->free);
     free(fitted);
@@ -190,7 +202,8 @@ vpd_status vpd_sim_fitted_get_facts(const vpd_sim_fitted *fitted, vpd_sim_fitted
                                   .first_rms = r->first_rms,
                                   .converged = r->converged,
                                   .has_errors = r->has_errors,
-                                  .scene = fitted->scene};
+                                  .scene = fitted->scene,
+                                  .warnings = fitted->warnings};
     return api_result(STATUS_OK, &e, err);
 }
 

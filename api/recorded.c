@@ -10,7 +10,7 @@ static Status read_frame(const RolloutFile *r, const Dataset *dataset, size_t st
                          Error *err) {
     FrameRequest request = {.count = 1, .views = &camera, .view_count = 1};
     Frames frames = {0};
-    Status status = dataset_find_episode(dataset, r->episode, &request.episode, err);
+    Status status = dataset_find_origin(dataset, r->dataset, r->episode, &request.episode, err);
     if (status != STATUS_OK) return status;
     const EpisodeInfo *info = dataset_episode(dataset, request.episode);
     size_t frame = (size_t)r->first_frame + step * (size_t)r->frame_stride;
@@ -53,7 +53,7 @@ static Status make_truth(const RolloutFile *r, const char *path, RolloutFile *ou
     Dataset *dataset = NULL;
     int episode = 0;
     Status status = dataset_open(path, &dataset, err);
-    if (status == STATUS_OK) status = dataset_find_episode(dataset, r->episode, &episode, err);
+    if (status == STATUS_OK) status = dataset_find_origin(dataset, r->dataset, r->episode, &episode, err);
     if (status == STATUS_OK) status = truth_of_rollout(r, dataset_episode(dataset, episode), out, err);
     dataset_close(dataset);
     return status;

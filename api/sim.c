@@ -3,7 +3,7 @@
 #include "base/options.h"
 #include "device/choice.h"
 #include "device/sim_options.h"
-#include "lab/scene.h"
+#include "lab/fit_free.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +69,7 @@ static Status open_sim(const char *path, const vpd_sim_options *options, vpd_sim
     bool precise = false;
     Status status = read_options(options, &wanted, &scenes, &precise, err);
     if (status == STATUS_OK) status = scene_read(path, &sim->scene, err);
+    if (status == STATUS_OK) status = fit_free_check(&sim->scene, err);
     if (status == STATUS_OK) status = scene_repeat(&sim->scene, scenes, err);
     if (status != STATUS_OK) return status;
     if (precise) sim->scene.precision = wanted.precision;

@@ -460,6 +460,7 @@ typedef struct vpd_sim_fitted_facts {
     int converged;         // 0: ended by `iterations`
     int has_errors;        // 0: too many numbers (above 512; of pictures, above 64), or no memory for them
     const char *scene;     // YAML: the scene's file with the fitted numbers
+    const char *warnings;  // what is to be known of the result, a sentence a line; "": nothing
 } vpd_sim_fitted_facts;
 
 vpd_status vpd_sim_fitted_get_facts(const vpd_sim_fitted *fitted, vpd_sim_fitted_facts *out, vpd_error *err);

@@ -48,24 +48,28 @@ static Status run(const CommandLine *line, Error *err) {
     const Experiment *experiment = NULL;
     const char *page = command_text(line, "output", NULL);
     ExperimentOptions options = {.threads = line->threads, .log = &line->log};
+    Device *device = NULL;
     ExperimentResult result = {.rows = 0};
     long instances = 0;
     Status status = find(command_argument(line, 0), &experiment, err);
     if (status == STATUS_OK) status = command_int(line, "instances", 1, 100000, &instances, err);
     if (status == STATUS_OK && page) status = command_check_writable(page, err);
+    if (status == STATUS_OK) status = device_open("cpu", line->threads, &device, err);
     options.instances = (size_t)instances;
+    options.device = device;
     if (status == STATUS_OK) status = experiment_run(experiment, &options, &result, err);
     if (status == STATUS_OK && page) status = experiment_write_page(experiment, &result, page, err);
     if (status == STATUS_OK && command_has(line, "json")) status = result_json(line, to_json(&result), err);
     else if (status == STATUS_OK) experiment_print(experiment, &result, NULL, stdout);
     experiment_free(&result);
+    device_close(device);
     return status;
 }
 
 const Command command_sim_experiment = {
     .name = "sim experiment",
-    .summary = "find numbers of scenes again from states and pictures",
-    .arguments = "mass|contact|fem|landscape",
+    .summary = "find numbers of scenes again, and train a policy",
+    .arguments = "mass|contact|fem|landscape|policy",
     .min_arguments = 1,
     .max_arguments = 1,
     .flags = flags,

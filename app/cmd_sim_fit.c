@@ -37,7 +37,7 @@ static const Flag flags[] = {
      .repeated = true},
     {.name = "method",
      .value = "METHOD",
-     .help = "auto, lm, lbfgs or adam (default auto: lm up to 16 numbers, 128 from states)"},
+     .help = "auto, lm, lbfgs or adam (default auto: lm up to 64 numbers, 128 from states)"},
     {.name = "iterations", .value = "N", .help = "at most, for each horizon (default 100; adam 300)"},
     {.name = "starts", .value = "N", .help = "the scene's numbers, and others within their bounds (default 1)"},
     {.name = "horizon", .value = "FRAMES", .help = "compare these first, then twice as many, .. (default: an eighth)"},
@@ -120,12 +120,16 @@ static Status read_resumed(Work *work) {
     if (status != STATUS_OK) return status;
     work->at = calloc(work->free.count, sizeof *work->at);
     if (!work->at) status = error_set(work->err, STATUS_FAILED, "out of memory for a fit");
-    for (size_t i = 0; i < work->free.count && status == STATUS_OK; i++) {
-        if (old.count != work->free.count || strcmp(old.variable[i].name, work->free.variable[i].name) != 0)
-            status = error_set(work->err, STATUS_BAD_INPUT, "%s: is a fit of other numbers than %s", work->out,
-                               work->free.path);
-        else work->at[i] = old.variable[i].in_file;
+    bool same = fit_same_names(&work->free, old.text) && old.count == work->free.count;
+    for (size_t i = 0; i < work->free.count && status == STATUS_OK && same; i++) {
+        same = !strcmp(old.variable[i].name, work->free.variable[i].name);
+        work->at[i] = old.variable[i].in_file;
     }
+    if (status == STATUS_OK && !same)
+        status = error_set(work->err, STATUS_BAD_INPUT,
+                           "%s: was fitted with other numbers than those that are free now; leave out --resume, and "
+                           "give it as SCENE.yaml",
+                           work->out);
     work->options.at = work->at;
     fit_free_close(&old);
     return status;
@@ -158,13 +162,19 @@ static void report(void *context, long step, size_t frames, double rms, const do
     fit_write_scene(&work->free, &work->data, &work->result, x, false, work->out, &ignored);
 }
 
+// Where the fit began; what is not determined is back at the scene's start.
+static double start_of(const Work *work, size_t i) {
+    const bool back = work->result.value[i].verdict == FIT_UNDETERMINED;
+    return work->at && !back ? work->at[i] : work->free.variable[i].start;
+}
+
 static json_t *value_json(const Work *work, size_t i) {
     const FitVariable *v = work->free.variable + i;
     const FitValue *value = work->result.value + i;
     json_t *with = json_array();
     for (size_t k = 0; k < work->free.count; k++)
         if (value->with[k / 32] >> k % 32 & 1) json_array_append_new(with, json_string(work->free.variable[k].name));
-    return json_pack("{s:s s:o s:o s:o s:s s:o}", "name", v->name, "start", json_finite(v->start), "value",
+    return json_pack("{s:s s:o s:o s:o s:s s:o}", "name", v->name, "start", json_finite(start_of(work, i)), "value",
                      json_finite(value->value), "error", json_finite(value->error), "verdict",
                      fit_verdicts[value->verdict], "with", with);
 }
@@ -172,17 +182,20 @@ static json_t *value_json(const Work *work, size_t i) {
 static Status tell_json(const Work *work) {
     const FitResult *r = &work->result;
     const char *plot = command_text(work->line, "plot", NULL), *film = command_text(work->line, "film", NULL);
-    json_t *values = json_array(), *written = json_pack("[s]", work->out);
+    json_t *values = json_array(), *warnings = json_array(), *written = json_pack("[s]", work->out);
+    char words[FIT_WARNING_SIZE];
     if (plot) json_array_append_new(written, json_string(plot));
     if (film) json_array_append_new(written, json_string(film));
     if (command_has(work->line, "log"))
         json_array_append_new(written, json_string(command_text(work->line, "log", "")));
     for (size_t i = 0; i < r->count; i++) json_array_append_new(values, value_json(work, i));
+    for (int i = 0; i < FIT_WARNINGS; i++)
+        if (fit_warning(r, i, words, sizeof words)) json_array_append_new(warnings, json_string(words));
     return result_json(work->line,
-                       json_pack("{s:o s:s s:I s:o s:o s:I s:b s:o}", "written", written, "data", work->data.source,
+                       json_pack("{s:o s:s s:I s:o s:o s:I s:b s:o s:o}", "written", written, "data", work->data.source,
                                  "frames", (json_int_t)r->frames, "rms", json_finite(r->rms), "first_rms",
                                  json_finite(r->first_rms), "steps", (json_int_t)r->steps, "converged", r->converged,
-                                 "values", values),
+                                 "values", values, "warnings", warnings),
                        work->err);
 }
 
@@ -193,7 +206,7 @@ static Status tell(const Work *work) {
     printf("%-24s %14s   %s\n", "number", "start", r->has_errors ? "fitted, standard error" : "fitted");
     for (size_t i = 0; i < r->count; i++) {
         fit_words(&work->free, r, i, words, sizeof words);
-        printf("%-24s %14.7g   %s\n", work->free.variable[i].name, work->free.variable[i].start, words);
+        printf("%-24s %14.7g   %s\n", work->free.variable[i].name, start_of(work, i), words);
     }
     printf("%s: %zu frames, residuals %.4g (%.4g at the start), %ld rollouts, %.1f s%s\n", work->out, r->frames, r->rms,
            r->first_rms, r->calls, clock_now() - work->line->started, r->converged ? "" : "; not converged");
@@ -214,14 +227,9 @@ static Status fit(Work *work) {
             log_warning(&work->line->log, "%s: has the best numbers so far; go on with --resume", work->out);
     }
     if (status != STATUS_OK) return status;
-    if (work->result.no_errors.status != STATUS_OK)
-        log_warning(&work->line->log, "there are no standard errors: %s", work->result.no_errors.text);
-    if (work->result.no_better)
-        log_warning(
-            &work->line->log,
-            "residuals of %.3g are hardly better than those at the start, %.3g: unless the start was right, try "
-            "--starts 20, or ask whether the recording is of this scene",
-            work->result.rms, work->result.first_rms);
+    char words[FIT_WARNING_SIZE];
+    for (int i = 0; i < FIT_WARNINGS; i++)
+        if (fit_warning(&work->result, i, words, sizeof words)) log_warning(&work->line->log, "%s", words);
     status = fit_write_scene(&work->free, &work->data, &work->result, NULL, true, work->out, work->err);
     if (status == STATUS_OK && plot) status = fit_write_plot(&work->free, &work->result, plot, work->err);
     const char *steps = command_text(work->line, "log", NULL);

@@ -36,6 +36,8 @@ static Status check_output(const char *out, Error *err) {
     if (is_dataset(out)) return command_check_writable(out, err);
     const char *dot = strrchr(out, '.');
     bool film = dot && (!strcmp(dot, ".gif") || !strcmp(dot, ".mp4"));
+    if (name_ends(out, ".hdf5") && !file_is_folder(out))
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a data set's name to end in .h5, found .hdf5", out);
     Status status = video_check_path(out, err);
     if (status != STATUS_OK) return status;
     return film ? command_check_writable(out, err) : file_make_folders(out, err);

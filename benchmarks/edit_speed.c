@@ -36,7 +36,7 @@ static Status time_reading(const char *path, int repeat, Error *err) {
 static Status time_edit(const RolloutFile *file, const char *text, Device *device, int repeat, Error *err) {
     double seconds[REPEAT_MAX];
     EditList *list = edit_list_create();
-    Status status = list ? edit_list_add(list, text, err) : error_set(err, STATUS_FAILED, "out of memory");
+    Status status = list ? edit_list_add(list, "--do", text, err) : error_set(err, STATUS_FAILED, "out of memory");
     for (int r = 0; r < repeat && status == STATUS_OK; r++) {
         RolloutFile copy;
         EditReport report = {0};

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "nn/device.h"
 
 #include <stdio.h>
 
@@ -41,6 +42,7 @@ typedef struct ExperimentResult {
 typedef struct ExperimentOptions {
     size_t instances; // 0: the experiment's own
     int threads;
+    Device *device; // for networks
     const Log *log;
 } ExperimentOptions;
 

@@ -13,6 +13,7 @@ Status experiment_mass(const ExperimentOptions *options, ExperimentResult *out, 
 Status experiment_contact(const ExperimentOptions *options, ExperimentResult *out, Error *err);
 Status experiment_fem(const ExperimentOptions *options, ExperimentResult *out, Error *err);
 Status experiment_landscape(const ExperimentOptions *options, ExperimentResult *out, Error *err);
+Status experiment_policy(const ExperimentOptions *options, ExperimentResult *out, Error *err);
 
 // Random numbers of one instance of an experiment.
 typedef struct Dice {

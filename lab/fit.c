@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "lab/fit_rollout.h"
+#include "lab/fit_scatter.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,14 +14,17 @@ enum {
     ADAM_ITERATIONS = 300,
     FIRST_ITERATIONS = 8,
     STAGE_ITERATIONS = 12,
-    PICTURE_ERRORS = 64, // a row of derivatives is as long as a picture
+    ONE_BY_ONE = 16,  // numbers that go back to their start one by one, and whose errors look past jumps
+    PICTURES_LM = 64, // a row of derivatives is as long as a picture; more have no errors either
     STATE_ERRORS = 512,
-    STATES_LM = 128
+    STATES_LM = 128,
+    AGAIN = 5 // searches from better points that the errors have met
 };
 
 #define AGAINST 1.05  // times the residuals
 #define ROUNDING 1e-6 // of the first residuals
 #define NO_BETTER 0.9 // of the first residuals
+#define BETTER 0.1    // variances of a residual by which 2 cost falls at a point worth a search of its own
 
 const char *const fit_verdicts[FIT_VERDICTS] = {"fitted", "at its bound", "not determined"};
 
@@ -33,6 +37,7 @@ typedef struct Fit {
     MinimiseProblem problem;
     double *x, *best; // (P)
     double first;     // cost of all frames at the start
+    double residuals; // of all frames there
     bool keep;        // steps are written down
     bool hopeless;
     Error *err;
@@ -52,9 +57,10 @@ static Status no_memory(const Fit *f) {
 
 // ---- steps
 
-// Residuals are as many at every point; they are counted with the first cost of a minimisation.
+// Over all frames one number of residuals holds, that of the start, since fewer pixels differ the better a fit is.
 static double rms_of(const Fit *f, double cost) {
-    const double residuals = f->rollout.residuals;
+    const bool all = f->rollout.horizon == f->result->frames && f->residuals > 0;
+    const double residuals = all ? f->residuals : f->rollout.residuals;
     return residuals > 0 ? sqrt(2 * cost / residuals) : 0;
 }
 
@@ -85,12 +91,12 @@ static void report(void *context, long iteration, double cost, const double *x) 
 // ---- one minimisation
 
 bool fit_by_adjoint(const FitOptions *options, size_t count) {
-    return options->method > FIT_LM || (options->method == FIT_AUTO && count > MINIMISE_LM_VARIABLES);
+    return options->method > FIT_LM || (options->method == FIT_AUTO && count > PICTURES_LM);
 }
 
 static MinimiseMethod method_of(const Fit *f) {
     static const MinimiseMethod methods[] = {MINIMISE_LM, MINIMISE_LM, MINIMISE_LBFGS, MINIMISE_ADAM};
-    const size_t most = f->rollout.data->pictures ? MINIMISE_LM_VARIABLES : STATES_LM;
+    const size_t most = f->rollout.data->pictures ? PICTURES_LM : STATES_LM;
     if (f->options->method == FIT_AUTO && f->free->count > most) return MINIMISE_LBFGS;
     return methods[f->options->method];
 }
@@ -175,38 +181,10 @@ static size_t weakest(const Fit *f, const MinimiseSpread *spread, uint32_t *with
     return found;
 }
 
-// Standard errors of z from how much the frames disagree, which holds where residuals of one frame are not independent
-// (clustered, "sandwich"): H^-1 (sum of s s') H^-1 with H = J'J and a frame's s = J'r, all in z. Only the diagonal;
-// of no more frames than numbers that are determined, 0.
-static Status disagreement(Fit *f, const MinimiseSpread *spread, double *out) {
-    const size_t P = f->free->count;
-    double *memory = calloc(P + P * P, sizeof *memory), frames = 0, used = 0;
-    MinimiseSums sums = {.gradient = memory, .normal = memory + P};
-    if (!memory) return no_memory(f);
-    Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
-    for (size_t k = 0; k < f->rollout.horizon && status == STATUS_OK && spread->variance > 0; k++) {
-        const double *score = f->rollout.score + k * P;
-        bool any = false;
-        for (size_t i = 0; i < P; i++) {
-            double step = 0;
-            for (size_t j = 0; j < P; j++)
-                step += spread->covariance[i * P + j] * score[j] * minimise_dx_dz(f->variable + j, f->x[j]);
-            out[i] += step * step / (spread->variance * spread->variance);
-            any = any || score[i] != 0;
-        }
-        frames += any;
-    }
-    for (size_t i = 0; i < P; i++) used += spread->covariance[i * P + i] > 0;
-    const double share = frames > used ? frames / (frames - used) : 0; // the fit has used some of them up
-    for (size_t i = 0; i < P; i++) out[i] = sqrt(share * out[i]);
-    free(memory);
-    return status;
-}
-
 static Status take_errors(Fit *f, const MinimiseSpread *spread) {
     double *scatter = calloc(f->free->count, sizeof *scatter);
     if (!scatter) return no_memory(f);
-    Status status = disagreement(f, spread, scatter);
+    Status status = fit_scatter(&f->rollout, &f->problem, f->x, spread, scatter, f->err);
     for (size_t i = 0; i < f->free->count; i++) {
         FitValue *value = f->result->value + i;
         const MinimiseVariable *v = f->variable + i;
@@ -317,13 +295,27 @@ static Status judge_many(Fit *f) {
     return status;
 }
 
+// Standard errors; where residuals jump, those of the best point that the search for them leads to.
+static Status spread_of(Fit *f, MinimiseSpread *spread) {
+    for (int i = 0;; i++) {
+        MinimiseResult result;
+        Status status = minimise_spread(&f->problem, f->x, spread, f->err);
+        if (status != STATUS_OK || f->problem.shape != MINIMISE_JUMPS || i == AGAIN) return status;
+        if (!(2 * (spread->cost - spread->least_cost) > BETTER * spread->variance)) return status;
+        memcpy(f->x, spread->least, f->free->count * sizeof *f->x);
+        minimise_spread_free(spread);
+        status = run(f, iterations_of(f), &result);
+        if (status != STATUS_OK) return status;
+    }
+}
+
 // One number after the other, each time with a new minimum.
 static Status judge(Fit *f) {
     MinimiseSpread spread;
     MinimiseResult result;
-    if (f->free->count > MINIMISE_LM_VARIABLES) return judge_many(f);
+    if (f->free->count > ONE_BY_ONE) return judge_many(f);
     for (;;) {
-        Status status = minimise_spread(&f->problem, f->x, &spread, f->err);
+        Status status = spread_of(f, &spread);
         if (status != STATUS_OK) return status;
         if (!spread.undetermined && find_stray(f, &spread) == f->free->count) break;
         memcpy(f->best, f->x, f->free->count * sizeof *f->x);
@@ -340,7 +332,7 @@ static Status judge(Fit *f) {
     return status;
 }
 
-static size_t most_errors(const FitData *data) { return data->pictures ? PICTURE_ERRORS : STATE_ERRORS; }
+static size_t most_errors(const FitData *data) { return data->pictures ? PICTURES_LM : STATE_ERRORS; }
 
 // A fit without errors is still a fit: when the judgement fails, the numbers are those of the last minimum.
 static Status try_judge(Fit *f) {
@@ -364,6 +356,14 @@ static void put_start(Fit *f) {
         f->x[i] = f->options->at ? f->options->at[i] : f->free->variable[i].start;
 }
 
+// Without `fade` all damping begins at touch: the force jumps, and the motion with the step in which that is.
+static bool force_jumps(const SimScene *scene) {
+    bool jumps = false;
+    for (size_t i = 0; i < scene->model.materials && scene->model.planes; i++)
+        jumps = jumps || (scene->values.of[SIM_CONTACT_KD][i] > 0 && !(scene->model.contacts[i].fade > 0));
+    return jumps;
+}
+
 static Status begin(Fit *f, FitData *data) {
     const size_t P = f->free->count;
     *f->result = (FitResult){.count = P, .frames = data->frames, .value = calloc(P, sizeof(FitValue))};
@@ -378,8 +378,22 @@ static Status begin(Fit *f, FitData *data) {
     put_start(f);
     Status status = fit_rollout_open(f->free, data, f->options->threads, &f->rollout, f->err);
     f->rollout.variable = f->variable;
+    f->result->many = data->pictures && P > ONE_BY_ONE;
+    f->result->jumps = status == STATUS_OK && force_jumps(&f->rollout.scene);
     // of pictures, whose cost is rough, widened errors would be three times too large
-    f->problem = (MinimiseProblem){P, f->variable, fit_rollout_sums, &f->rollout, !data->pictures};
+    const bool jumps = f->result->jumps && P <= ONE_BY_ONE;
+    const MinimiseShape shape = data->pictures ? MINIMISE_SMOOTH : jumps ? MINIMISE_JUMPS : MINIMISE_KINKS;
+    f->problem = (MinimiseProblem){P, f->variable, fit_rollout_sums, &f->rollout, shape};
+    return status;
+}
+
+// Of a fit that goes on. Infinite where the rollout has no result.
+static Status start_rms(Fit *f) {
+    MinimiseSums sums = {0};
+    for (size_t i = 0; i < f->free->count; i++) f->best[i] = f->free->variable[i].start;
+    f->result->calls++;
+    Status status = fit_rollout_sums(&f->rollout, f->best, &sums, f->err);
+    f->result->start_rms = rms_of(f, sums.cost);
     return status;
 }
 
@@ -389,8 +403,9 @@ static Status first_rms(Fit *f) {
     Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
     if (status == STATUS_OK && !isfinite(sums.cost)) return no_rollout(f);
     f->first = sums.cost;
-    f->result->first_rms = rms_of(f, sums.cost);
-    return status;
+    f->residuals = sums.residuals;
+    f->result->first_rms = f->result->start_rms = rms_of(f, sums.cost);
+    return status == STATUS_OK && f->options->at ? start_rms(f) : status;
 }
 
 // Compares so many frames; with fewer than all, pictures are blurred more, since less is known of where things are.
@@ -444,8 +459,7 @@ static Status last_rms(Fit *f) {
     MinimiseSums sums = {0};
     Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
     f->result->rms = rms_of(f, sums.cost);
-    f->result->no_better =
-        !f->options->at && f->result->rms > NO_BETTER * f->result->first_rms && f->result->rms > f->rollout.data->usual;
+    f->result->no_better = f->result->rms > NO_BETTER * f->result->start_rms && f->result->rms > f->rollout.data->usual;
     return status;
 }
 

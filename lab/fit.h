@@ -8,7 +8,7 @@
 
 #include "lab/fit_data.h"
 
-// FIT_AUTO: LM up to 16 variables, and up to 128 where no pictures are compared, whose derivatives cost more; else
+// FIT_AUTO: LM up to 64 variables, and up to 128 where no pictures are compared, whose derivatives cost more; else
 // L-BFGS
 typedef enum FitMethod { FIT_AUTO, FIT_LM, FIT_LBFGS, FIT_ADAM } FitMethod;
 
@@ -43,11 +43,14 @@ typedef struct FitResult {
     size_t count, frames;
     FitValue *value;       // (count) in the order of FitFree
     double first_rms, rms; // of the residuals, at the start and at the end
+    double start_rms;      // at the scene's own start, where a fit went on from others; else first_rms
     FitStep *step;         // (steps)
     double *path;          // (steps,count) the variables
     size_t steps;
     long calls; // rollouts, batches count as one
     bool converged, has_errors;
+    bool jumps;      // a contact without `fade` has k_d: the motion jumps, and numbers and errors are rough
+    bool many;       // more than 16 numbers from pictures: their standard errors can be too small
     bool no_better;  // residuals are hardly lower than at the start, and larger than usual errors
     Error no_errors; // why there are none, where working them out failed
 } FitResult;

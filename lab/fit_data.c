@@ -30,6 +30,24 @@ static void turn_back(const SimScene *scene, double x[3]) {
 
 // ---- checks
 
+#define UNEVEN 1e-2      // of the time between two frames: how far one may be from its place
+#define MILLISECOND 1e-3 // to which some recordings round their times
+
+// Whether frames come `step` seconds apart, or would but for rounding to milliseconds, up, down or to the nearest: then
+// all of them are moved by less than one of another. *frame: the first that does not.
+static bool are_even(const double *time, size_t frames, double step, size_t *frame) {
+    double least = 0, most = 0;
+    bool rounded = true, even = true;
+    for (size_t f = 0; f < frames; f++) {
+        const double off = time[f] - time[0] - (double)f * step;
+        rounded = rounded && fabs(time[f] / MILLISECOND - round(time[f] / MILLISECOND)) < 1e-3;
+        if (even && fabs(off) > UNEVEN * step) even = false, *frame = f;
+        least = fmin(least, off);
+        most = fmax(most, off);
+    }
+    return even || (rounded && most - least < 0.999999 * MILLISECOND);
+}
+
 static Status check_kinds(const FitData *data, uint32_t has, const char *why, Error *err) {
     for (int i = 0; i < FIT_KINDS; i++)
         if (data->kinds & ~has & (1u << i))
@@ -37,20 +55,36 @@ static Status check_kinds(const FitData *data, uint32_t has, const char *why, Er
     return STATUS_OK;
 }
 
+// The error for a frame that comes at another time than the scene's: the recording's own frames per second, if its
+// frames are even.
+static Status wrong_time(const FitData *data, const double *time, size_t f, Error *err) {
+    double least = INFINITY, most = 0, squares = 0, products = 0;
+    size_t uneven;
+    for (size_t i = 1; i < data->frames; i++) {
+        least = fmin(least, time[i] - time[i - 1]);
+        most = fmax(most, time[i] - time[i - 1]);
+        squares += (double)i * (double)i;
+        products += (double)i * (time[i] - time[0]);
+    }
+    const double step = products / squares;
+    if (!(step > 0) || !are_even(time, data->frames, step, &uneven))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: times are uneven, %.6g to %.6g s from frame to frame: resample it to even ones",
+                         data->source, least, most);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: frame %zu comes %.6g s after the first, and the scene's %.6g s: say \"fps: %.6g\"",
+                     data->source, f, time[f] - time[0], (double)f * data->scene->frame_time, 1 / step);
+}
+
 // Frames must come when the scene's do; the shorter of both is compared.
 static Status check_times(FitData *data, const double *time, size_t frames, Error *err) {
     const SimScene *scene = data->scene;
+    size_t wrong;
     data->frames = frames < (size_t)scene->frames + 1 ? frames : (size_t)scene->frames + 1;
     if (data->frames < 2)
         return error_set(err, STATUS_BAD_INPUT, "%s: has one frame, and a fit needs motion", data->source);
-    for (size_t f = 1; f < data->frames; f++) {
-        const double found = time[f] - time[0], expected = (double)f * scene->frame_time;
-        if (fabs(found - expected) > 1e-2 * scene->frame_time)
-            return error_set(err, STATUS_BAD_INPUT,
-                             "%s: frame %zu comes %.6g s after the first, and the scene's %.6g s: say \"fps: %.6g\"",
-                             data->source, f, found, expected, (double)f / found);
-    }
-    return STATUS_OK;
+    if (are_even(time, data->frames, scene->frame_time, &wrong)) return STATUS_OK;
+    return wrong_time(data, time, wrong, err);
 }
 
 // ---- states

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_MAX = 1 << 24, LEAVES_MAX = 1 << 16, NUMBER_SIZE = 32 };
+enum { FILE_MAX = 1 << 24, LEAVES_MAX = 1 << 16, NUMBER_SIZE = 32, LOOKED_AT = 64 };
 
 const char *const fit_kinds[FIT_KINDS] = {"states", "colour", "depth", "mask"};
 
@@ -144,11 +144,41 @@ static Status read_section(const ArgumentReader *reader, const YamlNode *root, S
 
 // ---- names to numbers
 
-static Status unknown_name(const ArgumentReader *reader, const Entry *entry, const Leaves *leaves) {
+static Status look_at(FitFree *f, const SimScene *base, double *x, size_t i, Error *err);
+
+// As it stands in the file, without bounds.
+static FitVariable variable_of(const SimScene *scene, const Leaf *leaf) {
+    FitVariable v = {.low = -INFINITY,
+                     .high = INFINITY,
+                     .most = INFINITY,
+                     .text = leaf->node->start,
+                     .length = leaf->node->end - leaf->node->start};
+    yaml_tree_number(leaf->node, &v.in_file);
+    v.start = v.in_file;
+    memcpy(v.name, leaf->name, sizeof v.name);
+    fit_rows_find(scene, leaf->rows, &v);
+    return v;
+}
+
+static bool can_be_free(const FitFree *f, const SimScene *scene, const Leaf *leaf) {
+    FitVariable v = variable_of(scene, leaf);
+    FitFree alone = *f;
+    double x = v.start;
+    Error ignored;
+    alone.variable = &v;
+    alone.count = 1;
+    return look_at(&alone, scene, &x, 0, &ignored) == STATUS_OK;
+}
+
+// Names the others that can be free; of a long file those further down are not looked at.
+static Status unknown_name(const ArgumentReader *reader, const FitFree *f, const SimScene *scene, const Entry *entry,
+                           const Leaves *leaves) {
     const char **words = calloc(leaves->count + 1, sizeof *words);
+    size_t count = 0;
     YamlNode named = {.line = entry->node ? entry->node->line : 1, .key = (char *)entry->name};
-    for (size_t i = 0; i < leaves->count && words; i++) words[i] = leaves->leaf[i].name;
-    Status status = words ? argument_unknown(reader, &named, "number of the scene", words, leaves->count)
+    for (size_t i = 0; i < leaves->count && words; i++)
+        if (i >= LOOKED_AT || can_be_free(f, scene, leaves->leaf + i)) words[count++] = leaves->leaf[i].name;
+    Status status = words ? argument_unknown(reader, &named, "number of the scene", words, count)
                           : no_memory(reader->name, reader->err);
     free(words);
     return status;
@@ -169,17 +199,10 @@ static Status add_variable(const ArgumentReader *reader, FitFree *out, const Sim
         return error_set(reader->err, STATUS_BAD_INPUT, "%s: more than %d numbers are free", reader->name,
                          FIT_VARIABLES_MAX);
     FitVariable *v = out->variable + out->count++;
-    double value = 0;
-    yaml_tree_number(leaf->node, &value);
-    *v = (FitVariable){.start = entry->has_start ? entry->start : value,
-                       .in_file = value,
-                       .text = leaf->node->start,
-                       .length = leaf->node->end - leaf->node->start};
-    v->low = entry->has_low ? entry->low : -INFINITY;
-    v->high = entry->has_high ? entry->high : INFINITY;
-    v->most = INFINITY;
-    memcpy(v->name, leaf->name, sizeof v->name);
-    fit_rows_find(scene, leaf->rows, v);
+    *v = variable_of(scene, leaf);
+    if (entry->has_start) v->start = entry->start;
+    if (entry->has_low) v->low = entry->low;
+    if (entry->has_high) v->high = entry->high;
     return check_start(reader->name, leaf->node->line, v, reader->err);
 }
 
@@ -197,7 +220,7 @@ static Status add_named(const ArgumentReader *reader, FitFree *out, const SimSce
         status = add_variable(reader, out, scene, entry, leaves->leaf + i);
         if (!name[length]) break;
     }
-    return status == STATUS_OK && !found ? unknown_name(reader, entry, leaves) : status;
+    return status == STATUS_OK && !found ? unknown_name(reader, out, scene, entry, leaves) : status;
 }
 
 static int by_place(const void *a, const void *b) {
@@ -219,10 +242,6 @@ static Status add_all(const ArgumentReader *reader, FitFree *out, const SimScene
     }
     for (size_t i = 0; i < name_count && status == STATUS_OK; i++)
         status = add_named(reader, out, scene, &(Entry){.name = names[i]}, leaves);
-    if (status == STATUS_OK && !out->count)
-        status = error_set(reader->err, STATUS_BAD_INPUT,
-                           "%s: nothing is free; say which numbers to fit: \"fit: {free: [ball.density]}\", or --free",
-                           reader->name);
     if (status == STATUS_OK) qsort(out->variable, out->count, sizeof *out->variable, by_place);
     return status;
 }
@@ -430,41 +449,70 @@ static Status read_tree(FitFree *f, const SimScene *scene, const YamlNode *root,
     return status;
 }
 
-static Status read_text(FitFree *f, const char *const *names, size_t name_count, Error *err) {
-    SimScene scene = {0};
+// The variables that the text names; lists that it names and has not are added to it.
+static Status read_text(FitFree *f, const SimScene *scene, const char *const *names, size_t name_count, Error *err) {
     bool again = true;
     f->variable = calloc(FIT_VARIABLES_MAX, sizeof *f->variable);
-    Status status = f->variable ? scene_parse(f->text, f->length, f->path, f->folder, &scene, err)
-                                : no_memory(f->path, err); // errors of the file itself come first
+    Status status = f->variable ? STATUS_OK : no_memory(f->path, err);
     while (status == STATUS_OK && again) {
         YamlNode *root = NULL;
         status = yaml_tree_read(f->text, f->length, f->path, &root, err);
-        if (status == STATUS_OK) status = read_tree(f, &scene, root, names, name_count, &again, err);
+        if (status == STATUS_OK) status = read_tree(f, scene, root, names, name_count, &again, err);
         yaml_tree_free(root);
     }
-    scene_free(&scene);
-    return status == STATUS_OK ? look_at_all(f, err) : status;
+    return status;
 }
 
-Status fit_free_parse(const char *text, size_t length, const char *path, const char *const *names, size_t name_count,
-                      FitFree *out, Error *err) {
+static Status take_text(const char *text, size_t length, const char *path, FitFree *out, Error *err) {
     const char *slash = strrchr(path, '/');
     *out = (FitFree){.path = strdup(path), .text = calloc(length + 1, 1), .length = length};
     if (out->text) memcpy(out->text, text, length);
     out->folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
-    Status status =
-        out->path && out->folder && out->text ? read_text(out, names, name_count, err) : no_memory(path, err);
+    return out->path && out->folder && out->text ? STATUS_OK : no_memory(path, err);
+}
+
+Status fit_free_parse(const char *text, size_t length, const char *path, const char *const *names, size_t name_count,
+                      FitFree *out, Error *err) {
+    SimScene scene = {0};
+    Status status = take_text(text, length, path, out, err);
+    if (status == STATUS_OK) // errors of the file itself come first
+        status = scene_parse(out->text, out->length, out->path, out->folder, &scene, err);
+    if (status == STATUS_OK) status = read_text(out, &scene, names, name_count, err);
+    if (status == STATUS_OK && !out->count)
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: nothing is free; say which numbers to fit: \"fit: {free: [ball.density]}\", or --free",
+                           path);
+    scene_free(&scene);
+    if (status == STATUS_OK) status = look_at_all(out, err);
     if (status != STATUS_OK) fit_free_close(out);
     return status;
 }
 
+static Status read_file(const char *path, char **text, size_t *length, Error *err) {
+    *text = NULL;
+    Status status = file_expect_text(path, "a scene in YAML", err);
+    return status == STATUS_OK ? file_read_all(path, FILE_MAX, text, length, err) : status;
+}
+
 Status fit_free_read(const char *path, const char *const *names, size_t name_count, FitFree *out, Error *err) {
-    char *text = NULL;
+    char *text;
     size_t length;
     *out = (FitFree){0};
-    Status status = file_expect_text(path, "a scene in YAML", err);
-    if (status == STATUS_OK) status = file_read_all(path, FILE_MAX, &text, &length, err);
+    Status status = read_file(path, &text, &length, err);
     if (status == STATUS_OK) status = fit_free_parse(text, length, path, names, name_count, out, err);
+    free(text);
+    return status;
+}
+
+Status fit_free_check(const SimScene *scene, Error *err) {
+    char *text;
+    size_t length;
+    FitFree f = {0};
+    if (!scene->has_fit) return STATUS_OK;
+    Status status = read_file(scene->path, &text, &length, err);
+    if (status == STATUS_OK) status = take_text(text, length, scene->path, &f, err);
+    if (status == STATUS_OK) status = read_text(&f, scene, NULL, 0, err);
+    fit_free_close(&f);
     free(text);
     return status;
 }

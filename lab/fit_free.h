@@ -47,6 +47,9 @@ Status fit_free_parse(const char *text, size_t length, const char *path, const c
                       FitFree *out, Error *err);
 // Another start and other bounds of the number `name`, or of those that it holds; NAN: as before.
 Status fit_free_bound(FitFree *free, const char *name, double start, double low, double high, Error *err);
+// For commands that do not fit: whether the section of a scene that was read from its file is right. That the motion
+// depends on each number is not looked at.
+Status fit_free_check(const SimScene *scene, Error *err);
 void fit_free_close(FitFree *free); // accepts {0}
 
 // The scene with other numbers x (count), NULL: the starts; STATUS_BAD_INPUT where the reader refuses them.

@@ -43,6 +43,35 @@ void fit_words(const FitFree *f, const FitResult *result, size_t i, char *out, s
     if (value->verdict == FIT_UNDETERMINED) add_names(f, value, out, size);
 }
 
+bool fit_warning(const FitResult *r, int which, char *out, size_t size) {
+    const bool applies[FIT_WARNINGS] = {r->no_errors.status != STATUS_OK, r->jumps, r->no_better,
+                                        r->many && r->has_errors, !r->converged};
+    if (!applies[which]) return false;
+    switch (which) {
+    case 0: snprintf(out, size, "there are no standard errors: %s", r->no_errors.text); break;
+    case 1:
+        snprintf(
+            out, size,
+            "a contact has k_d and no \"fade\", so its force jumps at touch: numbers and standard errors are rough; "
+            "\"fade: 0.01\" makes them exact");
+        break;
+    case 2:
+        snprintf(out, size,
+                 "residuals of %.3g are hardly better than those at the %sstart, %.3g: unless the start was right, try "
+                 "20 starts, or ask whether the recording is of this scene",
+                 r->rms, r->start_rms != r->first_rms ? "scene's " : "", r->start_rms);
+        break;
+    case 3:
+        snprintf(out, size,
+                 "standard errors of more than 16 numbers from pictures can be too small, by up to several times");
+        break;
+    default:
+        snprintf(out, size, "the fit has not converged: its numbers%s mean little; give it more iterations",
+                 r->has_errors ? " and standard errors" : "");
+    }
+    return true;
+}
+
 // ---- the scene
 
 typedef struct Written {
@@ -51,25 +80,47 @@ typedef struct Written {
     const FitResult *result;
     const char *text; // behind an earlier fit's head
     size_t length;
+    const double *x; // (count) the numbers in it
     bool finished;
 } Written;
 
 static bool starts_with(const char *text, const char *word) { return !strncmp(text, word, strlen(word)); }
 
+static const char *next_line(const char *text) {
+    const char *end = strchr(text, '\n');
+    return end ? end + 1 : text + strlen(text);
+}
+
 static const char *behind_head(const char *text) {
-    while (starts_with(text, TITLE) || starts_with(text, LINE)) {
-        const char *end = strchr(text, '\n');
-        if (!end) return "";
-        text = end + 1;
-    }
+    while (starts_with(text, TITLE) || starts_with(text, LINE)) text = next_line(text);
     return text;
+}
+
+static bool is_free(const FitFree *f, const char *line) {
+    for (size_t i = 0; i < f->count; i++) {
+        const char *name = f->variable[i].name;
+        if (starts_with(line, name) && starts_with(line + strlen(name), " = ")) return true;
+    }
+    return false;
+}
+
+bool fit_same_names(const FitFree *f, const char *text) {
+    const char *body = behind_head(text);
+    size_t named = 0;
+    for (; text < body; text = next_line(text)) {
+        if (!starts_with(text, LINE)) continue;
+        if (!is_free(f, text + strlen(LINE))) return false;
+        named++;
+    }
+    return !named || named == f->count;
 }
 
 static bool write_text(FILE *file, void *context) {
     const Written *w = context;
     const FitResult *r = w->result;
     char words[512];
-    fprintf(file, TITLE " to %s, %zu frames", w->data->source, r->frames);
+    fprintf(file, TITLE " to %s, %zu frames%s", w->data->source, r->frames,
+            w->finished && !r->converged ? ", not converged" : "");
     if (w->finished) {
         fprintf(file, "; root mean square of residuals %.3g, %.3g at the start%s\n", r->rms, r->first_rms,
                 r->has_errors ? "; with standard errors" : "");
@@ -77,7 +128,11 @@ static bool write_text(FILE *file, void *context) {
             fit_words(w->free, r, i, words, sizeof words);
             fprintf(file, LINE "%s = %s\n", w->free->variable[i].name, words);
         }
-    } else fprintf(file, "; not finished, --resume goes on\n");
+    } else {
+        fprintf(file, "; not finished, --resume goes on\n");
+        for (size_t i = 0; i < r->count; i++)
+            fprintf(file, LINE "%s = %.7g, so far\n", w->free->variable[i].name, w->x[i]);
+    }
     return fwrite(w->text, 1, w->length, file) == w->length && !ferror(file);
 }
 
@@ -94,6 +149,7 @@ static Status with_text(Written *w, const double *x, Status (*write)(Written *, 
     if (status == STATUS_OK) {
         w->text = behind_head(text);
         w->length = strlen(w->text);
+        w->x = values;
         status = write(w, context, err);
     }
     free(text);

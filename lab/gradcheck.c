@@ -15,6 +15,9 @@ const char *const gradcheck_verdicts[] = {"right", "wrong", "differences disagre
 #define FINER 1e-3          // where none of them fits
 #define FINER_ROUNDING 1e-4 // by the slope: with more of it, a difference at such a step says nothing
 
+#define SIDES 10 // times the limit: slopes to either side that differ by less are the same
+#define KINKS 10 // how many times as far from their mean a gradient may be that takes one side of each of many kinks
+
 #define F64_LIMIT 1e-6 // of errors
 #define F32_LIMIT 1e-3
 
@@ -172,6 +175,20 @@ void gradcheck_refine(GradcheckRow *row, GradcheckRow *finer, double limit) {
     if (unknown || (kink && finer->verdict == GRADCHECK_RIGHT)) *row = *finer;
 }
 
+// The difference that the next one confirms; NaN of none.
+static double settled_difference(const GradcheckRow *row, double limit) {
+    for (int s = 0; s + 1 < GRADCHECK_STEPS; s++)
+        if (settled(row, s, limit)) return row->difference[s + 1];
+    return NAN;
+}
+
+void gradcheck_judge_sides(GradcheckRow *row, const GradcheckRow *up, const GradcheckRow *down, double limit) {
+    const double after = settled_difference(up, limit), before = -settled_difference(down, limit);
+    const double apart = fabs(after - before), larger = fmax(fabs(after), fabs(before));
+    const bool kink = apart > SIDES * limit * larger + up->rounding[0] + down->rounding[0];
+    if (kink && fabs(row->adjoint - (after + before) / 2) <= KINKS * apart) row->verdict = GRADCHECK_UNKNOWN;
+}
+
 // The slope along the direction, from the adjoint.
 static void take_slope(const Work *work, const SimValues *gradient, GradcheckRow *row) {
     row->adjoint = row->usual = 0;
@@ -192,6 +209,16 @@ static Status take_differences(Work *work, GradcheckRow *row, double first, bool
     return status;
 }
 
+// Differences to either side alone.
+static Status check_sides(Work *work, double limit, GradcheckRow *row, Error *err) {
+    GradcheckRow up = *row, down = *row;
+    Status status = take_differences(work, &up, row->step[0], true, err);
+    for (size_t i = 0; i < row->entries; i++) work->along[i] = -work->along[i];
+    if (status == STATUS_OK) status = take_differences(work, &down, row->step[0], true, err);
+    gradcheck_judge_sides(row, &up, &down, limit);
+    return status;
+}
+
 static Status check_value(Work *work, const SimValues *gradient, double limit, GradcheckRow *row, Error *err) {
     GradcheckRow finer;
     bool edge;
@@ -203,6 +230,7 @@ static Status check_value(Work *work, const SimValues *gradient, double limit, G
     finer = *row;
     status = take_differences(work, &finer, FIRST_STEP * FINER, edge, err);
     if (status == STATUS_OK) gradcheck_refine(row, &finer, limit);
+    if (status == STATUS_OK && row->verdict == GRADCHECK_WRONG && !edge) status = check_sides(work, limit, row, err);
     return status;
 }
 

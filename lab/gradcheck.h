@@ -15,7 +15,7 @@ enum { GRADCHECK_STEPS = 3 };
 typedef enum GradcheckVerdict {
     GRADCHECK_RIGHT,    // at one of the steps the error is within the limit, or within rounding
     GRADCHECK_WRONG,    // two differences agree with each other, and not with the adjoint
-    GRADCHECK_UNKNOWN,  // no two differences agree with each other: kinks or chaos
+    GRADCHECK_UNKNOWN,  // no two differences agree with each other: kinks (also at the very point) or chaos
     GRADCHECK_F32_ALONE // the same adjoint in f64 is right: f32 rounds too much, or takes the other side of a kink
 } GradcheckVerdict;
 extern const char *const gradcheck_verdicts[]; // in words
@@ -51,5 +51,9 @@ void gradcheck_judge(GradcheckRow *row, double limit);
 // Takes the differences of smaller steps for a row that is not right, where they say more: they are rounded more, so
 // those that agreed before stay unless a kink parts them from these.
 void gradcheck_refine(GradcheckRow *row, GradcheckRow *finer, double limit);
+// Excuses a wrong row where the loss has a kink at the very point: the slopes to either side differ, and the gradient
+// is not ten times as far from their mean as they are apart. A body at rest has a kink at each step, of which the
+// adjoint takes one side, so it need not lie between the two. `up`, `down`: rows of differences to that side alone.
+void gradcheck_judge_sides(GradcheckRow *row, const GradcheckRow *up, const GradcheckRow *down, double limit);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 enum { MESH_ITEMS_MAX = 1 << 24 }; // vertices, and elements of a kind
+enum { MESH_NOTE_SIZE = 512 };
 
 // A solid has tets, a surface has triangles; springs may join the vertices of a mesh with neither.
 typedef struct Mesh {
@@ -22,14 +23,16 @@ typedef struct Mesh {
     // Where triangles (F) and tets (T) stand in their file, for messages: the line of a text, the number from 1 of a
     // binary file; 0: nowhere, as in built-in shapes.
     int32_t *triangle_place, *tet_place;
-    int32_t place; // of those that are added next
-    bool lines;    // places are lines
+    int32_t place;             // of those that are added next
+    bool lines;                // places are lines
+    bool from_zero;            // else numbers; the file may count from 0, and places are larger by 1 than its numbers
+    char note[MESH_NOTE_SIZE]; // what the user should know of how it was made, or ""
 } Mesh;
 
 void mesh_free(Mesh *mesh); // accepts {0}
 
 // By the path's ending; for .node and .ele both files. Tets of a file that all are inverted are turned, vertices that
-// belong to no element are left out, and triangles beside tets too.
+// belong to no element are left out, which `note` says where others get new numbers, and triangles beside tets too.
 Status mesh_read(const char *path, Mesh *out, Error *err);
 
 // What the readers read, one function for each format. text[size] is 0; the text is changed. `name` is for messages.
@@ -62,7 +65,8 @@ Status mesh_make_cloth(const double size[2], const int cells[2], Mesh *out, Erro
 // A grid of points[0] x points[1] x points[2] vertices around the origin, joined by springs along its edges and across
 // its squares; of one row it is a chain along x.
 Status mesh_make_grid(const double size[3], const int points[3], Mesh *out, Error *err);
-// The cells of edge `cell` whose centres lie inside a closed surface, five tets each.
+// The cells of edge `cell` whose centres lie inside a closed surface, five tets each; `note` says where their volume is
+// far from the surface's.
 Status mesh_fill(const Mesh *surface, double cell, const char *name, Mesh *out, Error *err);
 
 // ---- edges

@@ -30,6 +30,12 @@ double mesh_triangle_area(const Mesh *mesh, size_t triangle) {
     return sqrt(vector_dot(n, n)) / 2;
 }
 
+// Number of an element for a sentence: its line, its number in the file, or its number from 1.
+static int32_t number_of(const Mesh *mesh, const int32_t *places, size_t element) {
+    const int32_t place = places ? places[element] : 0;
+    return place ? place - mesh->from_zero : (int32_t)element + 1;
+}
+
 // Error "a.obj:7: the face .." or "a.stl: face 3 ..".
 static Status element_error(const Mesh *mesh, const char *name, bool tet, size_t element, Error *err,
                             const char *format, ...) __attribute__((format(printf, 6, 7)));
@@ -44,7 +50,7 @@ static Status element_error(const Mesh *mesh, const char *name, bool tet, size_t
     vsnprintf(words, sizeof words, format, list);
     va_end(list);
     if (place && mesh->lines) return error_set(err, STATUS_BAD_INPUT, "%s:%d: the %s %s", name, place, what, words);
-    return error_set(err, STATUS_BAD_INPUT, "%s: %s %zu %s", name, what, place ? (size_t)place : element + 1, words);
+    return error_set(err, STATUS_BAD_INPUT, "%s: %s %d %s", name, what, number_of(mesh, places, element), words);
 }
 
 static double longest_edge(const Mesh *mesh, const int32_t *corner, int count) {
@@ -72,21 +78,17 @@ static Status check_shapes(const Mesh *mesh, const char *name, Error *err) {
     return STATUS_OK;
 }
 
-// Where a tet stands, as a number for a sentence.
-static int32_t tet_number(const Mesh *mesh, int32_t tet) {
-    const int32_t place = mesh->tet_place ? mesh->tet_place[tet] : 0;
-    return place ? place : tet + 1;
-}
-
 static Status check_faces(const Mesh *mesh, const char *name, Error *err) {
     MeshFace *faces;
     Status status = mesh_tet_faces(mesh, &faces, err);
     for (size_t i = 2; i < 4 * mesh->T && status == STATUS_OK; i++)
         if (!memcmp(faces[i].corner, faces[i - 2].corner, sizeof faces[i].corner))
-            status = error_set(err, STATUS_BAD_INPUT,
-                               "%s: not a manifold: the tetrahedra %s%d, %d and %d share one face", name,
-                               mesh->lines && mesh->tet_place[0] ? "in lines " : "", tet_number(mesh, faces[i - 2].tet),
-                               tet_number(mesh, faces[i - 1].tet), tet_number(mesh, faces[i].tet));
+            status =
+                error_set(err, STATUS_BAD_INPUT, "%s: not a manifold: the tetrahedra %s%d, %d and %d share one face",
+                          name, mesh->lines && mesh->tet_place[0] ? "in lines " : "",
+                          number_of(mesh, mesh->tet_place, (size_t)faces[i - 2].tet),
+                          number_of(mesh, mesh->tet_place, (size_t)faces[i - 1].tet),
+                          number_of(mesh, mesh->tet_place, (size_t)faces[i].tet));
     free(faces);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,13 @@
 
 // ---- what files hold beside or instead of what is needed
 
-static Status drop_unused(Mesh *mesh, Error *err) {
+static void note_unused(Mesh *mesh, size_t unused, const char *name) {
+    snprintf(mesh->note, sizeof mesh->note, "%.300s: %zu %s to no element and %s left out; later numbers move", name,
+             unused, unused == 1 ? "vertex belongs" : "vertices belong", unused == 1 ? "is" : "are");
+}
+
+static Status drop_unused(Mesh *mesh, const char *name, Error *err) {
+    bool moved = false;
     int32_t *map = calloc(mesh->N ? mesh->N : 1, sizeof *map), kept = 0;
     if (!map) return error_set(err, STATUS_FAILED, "out of memory for %zu vertices", mesh->N);
     for (size_t i = 0; i < 3 * mesh->F; i++) map[mesh->triangle[i]] = 1;
@@ -19,8 +26,10 @@ static Status drop_unused(Mesh *mesh, Error *err) {
     for (size_t i = 0; i < mesh->N; i++) {
         if (!map[i]) continue;
         memmove(mesh->position + 3 * (size_t)kept, mesh->position + 3 * i, 3 * sizeof *mesh->position);
+        moved = moved || (size_t)kept != i;
         map[i] = kept++;
     }
+    if (moved) note_unused(mesh, mesh->N - (size_t)kept, name);
     mesh->N = (size_t)kept;
     for (size_t i = 0; i < 3 * mesh->F; i++) mesh->triangle[i] = map[mesh->triangle[i]];
     for (size_t i = 0; i < 4 * mesh->T; i++) mesh->tet[i] = map[mesh->tet[i]];
@@ -44,7 +53,7 @@ static Status tidy(Mesh *mesh, const char *name, Error *err) {
     if (!mesh->T && !mesh->F)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected triangles or tetrahedra, found none", name);
     turn_tets(mesh);
-    return drop_unused(mesh, err);
+    return drop_unused(mesh, name, err);
 }
 
 // ---- files

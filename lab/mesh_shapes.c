@@ -4,6 +4,7 @@
 #include "lab/mesh.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,6 +280,24 @@ static Status fill_size(Fill *fill, const char *name, Error *err) {
                      fill->cell, cells, MESH_ITEMS_MAX);
 }
 
+// More than a tenth off the surface's volume: its pyramids on the triangles, from the first vertex.
+static void note_volume(const Fill *fill, const char *name) {
+    const Mesh *s = fill->surface, *made = fill->mesh;
+    double closed = 0, filled = (double)made->T / 5 * fill->cell * fill->cell * fill->cell;
+    for (size_t f = 0; f < s->F; f++) {
+        double edge[3][3], normal[3];
+        for (int v = 0; v < 3; v++) vector_between(s->position, 0, s->triangle[3 * f + (size_t)v], edge[v]);
+        vector_cross(edge[0], edge[1], normal);
+        closed += vector_dot(normal, edge[2]) / 6;
+    }
+    closed = fabs(closed);
+    if (fabs(filled - closed) > closed / 10)
+        snprintf(fill->mesh->note, sizeof fill->mesh->note,
+                 "%.300s: fill: cells of %g m make a volume of %.3g m^3, and the surface holds %.3g m^3; smaller ones "
+                 "come nearer",
+                 name, fill->cell, filled, closed);
+}
+
 Status mesh_fill(const Mesh *surface, double cell, const char *name, Mesh *out, Error *err) {
     Fill fill = {.surface = surface, .mesh = out, .cell = cell};
     Status status = mesh_check_closed(surface, name, err);
@@ -295,5 +314,6 @@ Status mesh_fill(const Mesh *surface, double cell, const char *name, Mesh *out, 
     if (status == STATUS_OK && !out->T)
         status =
             error_set(err, STATUS_BAD_INPUT, "%s: fill: no cell of %g m lies inside; take smaller ones", name, cell);
+    if (status == STATUS_OK) note_volume(&fill, name);
     return status;
 }

@@ -27,11 +27,12 @@ static Status read_tets(MeshText *text, Mesh *out, long first) {
     if (status == STATUS_OK) status = mesh_text_whole(text, "corners of a tetrahedron", 4, 10, &corners);
     if (status == STATUS_OK && corners != 4)
         return mesh_text_error(text, "tetrahedra of %ld corners (order 2) are not read, only those of 4", corners);
+    out->from_zero = true;
     for (long i = 0; status == STATUS_OK && i < count; i++) {
         int32_t tet[4];
         status = mesh_text_need_line(text, "a tetrahedron");
         if (status == STATUS_OK) status = mesh_text_whole(text, "number of a tetrahedron", 0, MESH_ITEMS_MAX, &number);
-        out->place = (int32_t)(status == STATUS_OK ? number : 0);
+        out->place = (int32_t)(status == STATUS_OK ? number + 1 : 0);
         for (int c = 0; status == STATUS_OK && c < 4; c++) {
             status = mesh_text_whole(text, "corner", first, first + (long)out->N - 1, &number);
             tet[c] = (int32_t)(number - first);

@@ -19,8 +19,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { MINIMISE_LM_VARIABLES = 16 }; // more are left to L-BFGS by those who choose
-
 typedef enum MinimiseMethod { MINIMISE_LM, MINIMISE_LBFGS, MINIMISE_ADAM } MinimiseMethod;
 
 typedef struct MinimiseVariable {
@@ -48,12 +46,16 @@ double minimise_dx_dz(const MinimiseVariable *variable, double x);
 // Fills in `out`; its arrays are 0 before. A status other than STATUS_OK ends everything.
 typedef Status MinimiseFunction(void *context, const double *x, MinimiseSums *out, Error *err);
 
+// What r(x) is like. With kinks, minimise_spread holds standard errors against the cost itself. With jumps, the slope
+// nowhere says how far x may go, and minimise_spread looks past them.
+typedef enum MinimiseShape { MINIMISE_SMOOTH, MINIMISE_KINKS, MINIMISE_JUMPS } MinimiseShape;
+
 typedef struct MinimiseProblem {
     size_t variables; // P, at least 1
     const MinimiseVariable *variable;
     MinimiseFunction *function;
     void *context;
-    bool kinked; // r(x) has kinks and jumps: minimise_spread holds standard errors against the cost itself
+    MinimiseShape shape;
 } MinimiseProblem;
 
 // After each step that was taken, and once before the first, with what is best so far.
@@ -97,6 +99,8 @@ typedef struct MinimiseSpread {
     double *direction;   // (P,P) rows: unit vectors in z, least determined first
     double *width;       // (P) standard error along each of them; INFINITY: without effect
     size_t undetermined; // how many of the directions: wider than MINIMISE_LOST, or too weak for the arithmetic
+    double *least;       // (P) the best point that was met, x or a better one, and its cost
+    double least_cost;
 } MinimiseSpread;
 
 #define MINIMISE_LOST 1.0 // a factor of e, or one unit
@@ -104,8 +108,8 @@ typedef struct MinimiseSpread {
 // At x, which should be a minimum. A variable that is fixed or at a bound has no direction. Errors of differences can
 // hide that a direction has no effect, so the function is asked again, by `basis`, for derivatives along the directions
 // that were found: where x is, and then `far`, until the standard errors along them agree with the length of the
-// differences, and in a `kinked` problem until the cost rises over them. A direction that explodes so far away keeps
-// what was found nearer.
+// differences, and unless the problem is smooth until the cost rises over them. A direction that explodes so far away
+// keeps what was found nearer.
 Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err);
 void minimise_spread_free(MinimiseSpread *spread); // accepts {0}
 

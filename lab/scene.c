@@ -60,6 +60,7 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
     out->y_up = head->up == 0;
     out->precision = head->precision ? SIM_F64 : SIM_F32;
     out->has_precision = yaml_tree_find(root, "precision");
+    out->has_fit = head->fit;
     const YamlNode *memory = yaml_tree_find(root, "memory_mib");
     out->memory_line = memory ? memory->line : 0;
     out->frame_time = 1 / head->fps;

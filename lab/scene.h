@@ -3,6 +3,7 @@
 #ifndef VPD_LAB_SCENE_H
 #define VPD_LAB_SCENE_H
 
+#include "lab/mesh.h"
 #include "raster/raster.h"
 #include "sim/sim.h"
 
@@ -13,7 +14,8 @@ typedef struct SceneObject {
     char name[SCENE_NAME_SIZE];
     size_t particle, particles, spring, springs, tet, tets, hinge, hinges, face, faces; // first, and how many
     uint8_t colour[3];
-    bool smooth; // is drawn with normals of vertices, not of faces
+    bool smooth;               // is drawn with normals of vertices, not of faces
+    char note[MESH_NOTE_SIZE]; // of its mesh
 } SceneObject;
 
 // Rows of a value that belong to an object: how many, and the first. 0: it is no value of particles or elements.
@@ -53,6 +55,7 @@ typedef struct SimScene {
     SimPrecision precision;
     bool has_precision; // the file says it
     bool y_up;
+    bool has_fit;      // whether the file has the section, which lab/fit_free.h reads
     double frame_time; // seconds
     long frames;       // after the first
     long substeps;     // of a frame

@@ -18,6 +18,7 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
         Status status = mesh_edges(&part->mesh, edges + p, edge_count + p, reader->err);
         if (status != STATUS_OK) return status;
         strcpy(object->name, part->node->key);
+        strcpy(object->note, part->mesh.note);
         for (int c = 0; c < 3; c++) object->colour[c] = (uint8_t)lround(part->colour[c]);
         size_t inner = 0;
         for (size_t e = 0; e < edge_count[p]; e++) inner += edges[p][e].count == 2;
@@ -95,7 +96,9 @@ static Status fill_particles(const ArgumentReader *reader, SimScene *scene, cons
         total += mass[i];
         ((int32_t *)scene->model.material)[object->particle + i] = part->material;
     }
-    for (size_t i = 0; i < object->particles; i++) { // v + spin x (x - centre); fixed particles stay
+    // v + spin x (x - centre); fixed particles stay. The centre is that before the section `values`, as fits need it:
+    // the derivative by a mass is that of the mass alone.
+    for (size_t i = 0; i < object->particles; i++) {
         double from[3], around[3];
         for (int c = 0; c < 3; c++) from[c] = rest[3 * i + (size_t)c] - centre[c] / total;
         vector_cross(part->spin, from, around);

@@ -30,9 +30,10 @@ static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void
 }
 
 #define OF(field) offsetof(Shape, field)
-#define SIZE(count)                                                                                                    \
+#define LENGTH_MIN 1e-6
+#define SIZE(count, least)                                                                                             \
     {                                                                                                                  \
-        .key = "size", .type = ARG_NUMBERS, .offset = OF(size), .min = 1e-6, .max = FAR, .numbers = count,             \
+        .key = "size", .type = ARG_NUMBERS, .offset = OF(size), .min = least, .max = FAR, .numbers = count,            \
         .required = true                                                                                               \
     }
 #define CELLS(word, count)                                                                                             \
@@ -40,9 +41,9 @@ static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void
         .key = word, .type = ARG_WHOLES, .offset = OF(cells), .min = 1, .max = CELLS_MAX, .numbers = count,            \
         .required = true                                                                                               \
     }
-static const Argument box_arguments[] = {SIZE(3), CELLS("cells", 3)};
-static const Argument cloth_arguments[] = {SIZE(2), CELLS("cells", 2)};
-static const Argument grid_arguments[] = {SIZE(3), CELLS("points", 3)};
+static const Argument box_arguments[] = {SIZE(3, LENGTH_MIN), CELLS("cells", 3)};
+static const Argument cloth_arguments[] = {SIZE(2, LENGTH_MIN), CELLS("cells", 2)};
+static const Argument grid_arguments[] = {SIZE(3, 0), CELLS("points", 3)};
 static const Argument sphere_arguments[] = {
     {.key = "radius", .type = ARG_NUMBER, .offset = OF(radius), .min = 1e-6, .max = FAR, .required = true},
     {.key = "cells", .type = ARG_WHOLE, .offset = OF(ball_cells), .min = 1, .max = 64, .required = true}};
@@ -66,7 +67,10 @@ static Status make_cloth(const ArgumentReader *reader, const YamlNode *node, con
 }
 
 static Status make_grid(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
-    (void)node;
+    for (int c = 0; c < 3; c++)
+        if (shape->cells[c] > 1 && shape->size[c] < LENGTH_MIN)
+            return argument_error(reader, node, "size: expected at least %g along %d points, found %g", LENGTH_MIN,
+                                  (int)shape->cells[c], shape->size[c]);
     return mesh_make_grid(shape->size, shape->cells, out, reader->err);
 }
 

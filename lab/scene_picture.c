@@ -13,7 +13,7 @@
 #define FAR 1e6
 #define DEGREE 0.017453292519943295
 #define FIELD_OF_VIEW 40.0 // degrees across
-enum { SIDE_MAX = 4096, LIGHTS_MAX = 16 };
+enum { SIDE_MAX = 4096, LIGHTS_MAX = 16, TURNS = 720 };
 
 // ---- picture
 
@@ -229,7 +229,7 @@ void scene_turn_pose(const SimScene *scene, const double in[16], double out[16])
 // The distance from its centre at which a camera that looks along `pose` sees all of the box.
 static double see_all(const ScenePicture *p, const double box[6], const double pose[16]) {
     const double tangent[2] = {tan(0.5 * FIELD_OF_VIEW * DEGREE), tan(0.5 * FIELD_OF_VIEW * DEGREE) * p->H / p->W};
-    double distance = 1e-2;
+    double distance = memcmp(box, box + 3, 3 * sizeof *box) ? 0 : 1e-2; // a point alone
     for (int corner = 0; corner < 8; corner++) {
         double seen[3] = {0};
         for (int c = 0; c < 3; c++)
@@ -240,21 +240,53 @@ static double see_all(const ScenePicture *p, const double box[6], const double p
     return distance;
 }
 
+// Puts a camera where it sees all of the box from this direction.
+static void stand(const SimScene *scene, const double box[6], double turn, SceneCamera *camera) {
+    const double tilt = 22 * DEGREE, upward[3] = {0, scene->y_up, !scene->y_up}, origin[3] = {0};
+    const double x = cos(tilt) * cos(turn), y = cos(tilt) * sin(turn), z = sin(tilt);
+    const double away[3] = {x, scene->y_up ? z : y, scene->y_up ? -y : z};
+    CHECK(camera_look_at(away, origin, upward, camera->world_from_camera));
+    const double distance = see_all(&scene->picture, box, camera->world_from_camera);
+    for (int c = 0; c < 3; c++) camera->world_from_camera[4 * c + 3] = 0.5 * (box[c] + box[3 + c]) + distance * away[c];
+}
+
+// Whether a camera in this direction stands before all planes: behind one it would see the plane's back alone.
+static bool is_before_planes(const SimScene *scene, const double box[6], double turn) {
+    SceneCamera camera;
+    stand(scene, box, turn, &camera);
+    const double *pose = camera.world_from_camera, eye[3] = {pose[3], pose[7], pose[11]};
+    for (size_t p = 0; p < scene->model.planes; p++) {
+        const double *n = scene->model.plane[p].normal;
+        if (!(vector_dot(n, eye) / sqrt(vector_dot(n, n)) > scene->model.plane[p].offset)) return false;
+    }
+    return true;
+}
+
+static double turn_of(double share) { return -60 * DEGREE + 6.283185307179586 * share; }
+
+// The turns before all planes are shared out among the cameras; all turns, when there is no plane to hide anything.
+static void choose_turns(const SimScene *scene, const double box[6], double *turn) {
+    const size_t cameras = scene->picture.cameras;
+    size_t open[TURNS], count = 0;
+    bool all = true;
+    for (size_t i = 0; i < cameras; i++) {
+        turn[i] = turn_of((double)i / (double)cameras);
+        all = all && is_before_planes(scene, box, turn[i]);
+    }
+    for (size_t i = 0; i < TURNS && !all; i++)
+        if (is_before_planes(scene, box, turn_of((double)i / TURNS))) open[count++] = i;
+    for (size_t i = 0; i < cameras && count; i++) turn[i] = turn_of((double)open[i * count / cameras] / TURNS);
+}
+
 void scene_aim(SimScene *scene, const double box[6]) {
     ScenePicture *p = &scene->picture;
-    const double tilt = 22 * DEGREE, upward[3] = {0, scene->y_up, !scene->y_up};
+    double turn[SCENE_CAMERAS_MAX];
     if (p->has_cameras) return;
+    choose_turns(scene, box, turn);
     for (size_t i = 0; i < p->cameras; i++) {
-        SceneCamera *camera = p->camera + i;
-        const double turn = -60 * DEGREE + 6.283185307179586 * (double)i / (double)p->cameras;
-        const double x = cos(tilt) * cos(turn), y = cos(tilt) * sin(turn), z = sin(tilt), origin[3] = {0};
-        const double away[3] = {x, scene->y_up ? z : y, scene->y_up ? -y : z};
-        snprintf(camera->name, sizeof camera->name, "camera%zu", i + 1);
-        camera_intrinsics_from_fov(FIELD_OF_VIEW * DEGREE, p->H, p->W, camera->K);
-        CHECK(camera_look_at(away, origin, upward, camera->world_from_camera));
-        const double distance = see_all(p, box, camera->world_from_camera);
-        for (int c = 0; c < 3; c++)
-            camera->world_from_camera[4 * c + 3] = 0.5 * (box[c] + box[3 + c]) + distance * away[c];
+        snprintf(p->camera[i].name, sizeof p->camera[i].name, "camera%zu", i + 1);
+        camera_intrinsics_from_fov(FIELD_OF_VIEW * DEGREE, p->H, p->W, p->camera[i].K);
+        stand(scene, box, turn[i], p->camera + i);
     }
 }
 

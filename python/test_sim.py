@@ -82,6 +82,9 @@ class Simulator(unittest.TestCase):
         self.assertLess(density.error, 1e-4)
         self.assertTrue(fit.converged and fit.rms < 1e-9 < fit.first_rms)
         self.assertIn("# Fitted by", fit.scene)
+        self.assertEqual(fit.warnings, [])
+        with self.assertWarnsRegex(UserWarning, "hardly better than those at the start"):  # a recording of another scene
+            self.assertEqual(len(sim.fit(seen + 3, free=["ground.mu"], threads=1).warnings), 1)
         for free in (["ground.mu"], ["ground.mu", "box.density"]):  # nothing touches the ground in these frames
             mu = sim.fit(seen[:4, 0], free=free, threads=1).numbers["ground.mu"]
             self.assertEqual((mu.value, mu.verdict, mu.error), (mu.start, "not determined", None))
@@ -89,6 +92,7 @@ class Simulator(unittest.TestCase):
             with self.assertRaisesRegex(vpd.InputError, words):
                 sim.fit(*arguments)
         for options, words in (({"free": ["box.densty"]}, "did you mean"), ({"free": "box"}, "expected names"),
+                               ({"free": 3}, "expected names"), ({"free": []}, "at least one name"), ({"free": {"box.density": "x"}}, "expected numbers"),
                                ({"free": {"box.density": {"lo": 1}}}, "expected start, low or high"),
                                ({"method": "newton"}, "expected auto"), ({"compare": "colour"}, "states alone"),
                                ({"episode": 3}, "needs a data set"), ({"free": {"box.density": {"low": 600}}}, "not between")):

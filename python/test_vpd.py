@@ -332,7 +332,7 @@ class Work(unittest.TestCase):
         # The same options from a file give the same weights.
         again = vpd.train(run / "config.yaml", data=DATA, out=self.place / "again", device="cpu", threads=1)
         self.assertEqual(again["loss"], done["loss"])
-        self.assertGreater(vpd.train(options=TINY, data=DATA, out=run, threads=1, dry_run=True)["tape_mib"], 0)
+        self.assertGreater(vpd.train(options=TINY, data=DATA, out=self.place / "planned", threads=1, dry_run=True)["tape_mib"], 0)
         found = vpd.evaluate(run, DATA, split="test", starts=[3], steps=2)
         with vpd.Model(run, device="cpu", threads=1) as model:
             self.assertEqual(vpd.evaluate(model, DATA, episodes=[2], starts=[3], steps=1, input_views=[0])["rollouts"], 1)

@@ -41,6 +41,7 @@ static void roll(SimTeam *team, int thread, void *context) {
 Status sim_rollout(Sim *sim, const SimRun *run, Error *err) {
     CHECK(sim->packed.chunk); // sim_set comes first
     sim->states.steps = 0;
+    sim->rollouts++;
     Status status = sim_check_run(sim, run, err);
     if (status == STATUS_OK && sim->on_device) return sim_device_rollout(sim, run, err);
     if (status == STATUS_OK) status = allocate_states(sim, run, err);

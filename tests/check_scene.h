@@ -9,6 +9,8 @@
 typedef struct Room {
     int F, V, H, W;
     bool moving_cameras, still_objects, textureless;
+    bool level;       // no wall; cameras upright, at one height
+    bool alone;       // small balls and nothing else
     double size;      // 1: a table; lengths grow with it
     double arc;       // radians between the first and the last camera (0: 2.4)
     double field;     // of view, radians (0: 1)
@@ -61,16 +63,16 @@ static inline void room_ball(const Room *room, int ball, double frame, double ou
 // Eye and direction in units of a table.
 static inline RoomHit room_trace(const Room *room, double frame, const double eye[3], const double d[3]) {
     RoomHit hit = {0, 0.8, 0};
-    if (d[2] < 0) {
+    if (d[2] < 0 && !room->alone) {
         double t = -eye[2] / d[2], x = eye[0] + t * d[0], y = eye[1] + t * d[1];
         if (fabs(x) < 3 && fabs(y) < 3) hit = (RoomHit){t, room_texture(2 * x, 2 * y, 0.3), 0};
     }
     double wall = (-1.6 - eye[0]) / d[0];
     double y = eye[1] + wall * d[1], z = eye[2] + wall * d[2];
-    if (wall > 0 && (hit.z == 0 || wall < hit.z) && z > 0 && z < 2.5 && fabs(y) < 3)
+    if (!room->level && !room->alone && wall > 0 && (hit.z == 0 || wall < hit.z) && z > 0 && z < 2.5 && fabs(y) < 3)
         hit = (RoomHit){wall, room_texture(2.2 * y + 1, 1.8 * z, 1.9), 0};
     for (int i = 0; i < 4; i++) {
-        double ball[3], r = ROOM_BALLS[i][3], a = 0, b = 0, c = -r * r;
+        double ball[3], r = ROOM_BALLS[i][3] * (room->alone ? 0.3 : 1), a = 0, b = 0, c = -r * r;
         room_ball(room, i, frame, ball);
         for (int k = 0; k < 3; k++) {
             double o = eye[k] - ball[k];
@@ -120,8 +122,10 @@ static inline void room_camera(const Room *room, int frame, int view, double *po
     if (room->moving_cameras) angle += (room->step > 0 ? room->step : 0.03) * frame * (1 + 0.1 * sin(frame));
     double radius = 2 + 0.15 * cos(2 * view),
            height = 1.2 + 0.25 * sin(3.0 * view + 0.4 * frame * room->moving_cameras);
+    if (room->level) radius = 2, height = 1.2;
     double eye[3] = {radius * cos(angle) * size, radius * sin(angle) * size, height * size};
     double target[3] = {0.05 * view * size, 0, 0.25 * size}, up[3] = {0.25, 0.15 + 0.05 * view, 1};
+    if (room->level) target[0] = up[0] = up[1] = 0;
     CHECK(camera_look_at(eye, target, up, pose));
 }
 

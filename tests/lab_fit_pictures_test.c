@@ -2,6 +2,7 @@
 // Fits of scenes to pictures, and to recordings of the scene itself.
 #include "lab/fit_pictures.h"
 #include "lab/fit_rollout.h"
+#include "lab/fit_write.h"
 #include "lab/footage.h"
 #include "tests/fit_world.h"
 
@@ -66,6 +67,56 @@ static void test_depth_edges(void **state) {
     FitResult r = fit(&w, (FitOptions){.threads = 1});
     for (int i = 0; i < 3; i++) assert_close(r.value[i].value, truth[i], 1e-4, 0);
     assert_true(r.first_rms > 100 * r.rms && !r.no_better);
+    fit_result_free(&r);
+    close_world(&w);
+    dataset_close(dataset);
+}
+
+// Residuals at the start and at the end are comparable: their ratio is that of the costs, however many pixels differ.
+static void test_one_denominator(void **state) {
+    static const char *const names[] = {"b.velocity.x"};
+    const double truth[] = {2.5};
+    World w;
+    Dataset *dataset;
+    FitRollout rollout;
+    MinimiseSums sums[2] = {{.cost = 0}, {.cost = 0}};
+    Error err;
+    (void)state;
+    open_pictures(&w, SCENE_OF("8") "picture: {size: [48, 40]}\n", names, 1, truth, FIT_MASK, false, &dataset);
+    FitResult r = fit(&w, (FitOptions){.threads = 1, .horizon = 9});
+    assert_status_ok(fit_rollout_open(&w.free, &w.data, 1, &rollout, &err), err);
+    rollout.variable = &w.free.variable[0].range;
+    assert_status_ok(fit_rollout_sums(&rollout, &w.free.variable[0].start, &sums[0], &err), err);
+    assert_status_ok(fit_rollout_sums(&rollout, &r.value[0].value, &sums[1], &err), err);
+    assert_close(r.rms / r.first_rms, sqrt(sums[1].cost / sums[0].cost), 0, 1e-9);
+    assert_true(sums[1].residuals < 0.9 * sums[0].residuals); // else this would show nothing
+    fit_result_free(&r);
+    fit_rollout_close(&rollout);
+    close_world(&w);
+    dataset_close(dataset);
+}
+
+// Velocities of eight particles, 24 numbers, by the default: LM, where L-BFGS ends at a third of the first residuals.
+static void test_many(void **state) {
+    static const char *const names[] = {"values.b.velocity"};
+    static const char text[] =
+        "frames: 6\nfps: 30\nsubsteps: 20\nprecision: f64\nlights: [{direction: [1, -1, 2], shadow: no}]\n"
+        "cameras: {a: {eye: [0.1, -1.6, 0.6], look_at: [0.1, 0, 0.4]}, b: {eye: [1.6, 0.2, 0.7], look_at: [0.1, 0, "
+        "0.4]}}\npicture: {size: [32, 32]}\nobjects:\n"
+        "  b: {box: {size: [0.4, 0.4, 0.4], cells: [1, 1, 1]}, density: 100, colour: [200, 80, 60],\n"
+        "      solid: {young: 2e3, poisson: 0.3, k_d: 2}, position: [0, 0, 0.4], velocity: [0.5, 0, 1]}\n";
+    double truth[24];
+    World w;
+    Dataset *dataset;
+    (void)state;
+    for (int i = 0; i < 24; i++) truth[i] = (i % 3 == 0 ? 0.5 : i % 3 - 1) + 0.4 * sin(1 + 7 * i);
+    open_pictures(&w, text, names, 1, truth, FIT_COLOUR, false, &dataset);
+    assert_int_equal(w.free.count, 24);
+    assert_true(!fit_by_adjoint(&(FitOptions){0}, 64) && fit_by_adjoint(&(FitOptions){0}, 65));
+    FitResult r = fit(&w, (FitOptions){.threads = 1});
+    assert_true(r.rms < 0.15 * r.first_rms);
+    char words[256];
+    assert_true(fit_warning(&r, 3, words, sizeof words) && strstr(words, "can be too small"));
     fit_result_free(&r);
     close_world(&w);
     dataset_close(dataset);
@@ -264,10 +315,17 @@ static void test_hopeless(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pictures),           cmocka_unit_test(test_depth_edges),
-                                       cmocka_unit_test(test_picture_errors),     cmocka_unit_test(test_picture_slope),
-                                       cmocka_unit_test(test_recorded),           cmocka_unit_test(test_left_out),
-                                       cmocka_unit_test(test_recorded_precision), cmocka_unit_test(test_rounded),
-                                       cmocka_unit_test(test_recorded_slope),     cmocka_unit_test(test_hopeless)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pictures),
+                                       cmocka_unit_test(test_depth_edges),
+                                       cmocka_unit_test(test_picture_errors),
+                                       cmocka_unit_test(test_one_denominator),
+                                       cmocka_unit_test(test_many),
+                                       cmocka_unit_test(test_picture_slope),
+                                       cmocka_unit_test(test_recorded),
+                                       cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_recorded_precision),
+                                       cmocka_unit_test(test_rounded),
+                                       cmocka_unit_test(test_recorded_slope),
+                                       cmocka_unit_test(test_hopeless)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

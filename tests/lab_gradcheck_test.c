@@ -99,6 +99,40 @@ static void test_refine(void **state) {
     }
 }
 
+// Planted: a kink at the very point excuses a gradient near the slopes beside it, and no other.
+static void test_judge_sides(void **state) {
+    static const struct {
+        double adjoint, up, down;
+        GradcheckVerdict verdict;
+    } cases[] = {{1, 1, -3, GRADCHECK_UNKNOWN},      // the slope upwards; downwards it is 3
+                 {3, 1, -3, GRADCHECK_UNKNOWN},      // the other one
+                 {2, 1, -1, GRADCHECK_WRONG},        // no kink
+                 {2, 1, -1.000001, GRADCHECK_WRONG}, // differences of this size are rounding
+                 {4, 2, -2.1, GRADCHECK_WRONG}};     // a kink, and twice the gradient
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        GradcheckRow row = {.adjoint = cases[i].adjoint, .verdict = GRADCHECK_WRONG}, up = row, down = row;
+        for (int s = 0; s < 3; s++) up.difference[s] = cases[i].up, down.difference[s] = cases[i].down;
+        gradcheck_judge_sides(&row, &up, &down, 1e-6);
+        if (row.verdict != cases[i].verdict) fail_msg("case %zu: %s", i, gradcheck_verdicts[row.verdict]);
+    }
+}
+
+// At rest on a plane whose damping does not fade in, every step is at the kink of min(v_n, 0).
+static void test_at_rest(void **state) {
+    SimScene scene = parse("frames: 20\nsubsteps: 50\ncontacts: {g: {k_e: 500, k_d: 5, k_f: 50, mu: 0.2}}\n"
+                           "planes: [{}]\nobjects:\n  p: {points: {at: [[0, 0, 0], [0, 1, 0], [0, 2, 0]]}, mass: 0.3, "
+                           "velocity: [2, 0, 0], position: [0, 0, -0.001962]}\n");
+    Gradcheck out;
+    Error err;
+    (void)state;
+    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
+    for (size_t i = 0; i < out.rows; i++)
+        if (out.row[i].verdict == GRADCHECK_WRONG) fail_msg("%s", sim_value_info[out.row[i].value].name);
+    assert_true(out.of[GRADCHECK_UNKNOWN] > 0);
+    scene_free(&scene);
+}
+
 static const GradcheckRow *row_of(const Gradcheck *check, SimValue value) {
     for (size_t i = 0; i < check->rows; i++)
         if (check->row[i].value == value) return check->row + i;
@@ -189,8 +223,9 @@ static void test_explodes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_values), cmocka_unit_test(test_far_above), cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_refine),     cmocka_unit_test(test_kinks),     cmocka_unit_test(test_near_kinks),
-        cmocka_unit_test(test_f32_alone),  cmocka_unit_test(test_record),    cmocka_unit_test(test_explodes)};
+        cmocka_unit_test(test_all_values), cmocka_unit_test(test_far_above),   cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_refine),     cmocka_unit_test(test_judge_sides), cmocka_unit_test(test_at_rest),
+        cmocka_unit_test(test_kinks),      cmocka_unit_test(test_near_kinks),  cmocka_unit_test(test_f32_alone),
+        cmocka_unit_test(test_record),     cmocka_unit_test(test_explodes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,7 @@ static void test_tetgen(void **state) {
     write_text(ele, "1 4 0\n0 1 0 2 3\n");
     assert_status_ok(mesh_read(ele, &mesh, &err), err);
     assert_int_equal(mesh.N, 4); // the fifth belongs to no tet
+    assert_string_equal(mesh.note, "");
     assert_close(volume(&mesh), 1.0 / 6, 0, 1e-15);
     mesh_free(&mesh);
     write_text(ele, "1 10 0\n1 1 2 3 4 1 2 3 4 1 2\n");
@@ -135,11 +136,23 @@ static void test_tetgen(void **state) {
     assert_status_ok(mesh_read(ele, &mesh, &err), err);
     assert_status_error(mesh_check(&mesh, "m", &err), STATUS_BAD_INPUT, err, "m: tetrahedron 8 is flat");
     mesh_free(&mesh);
+    write_text(ele, "2 4 0\n0 0 1 1 2\n1 0 1 2 3\n");
+    assert_status_ok(mesh_read(ele, &mesh, &err), err);
+    assert_status_error(mesh_check(&mesh, "m", &err), STATUS_BAD_INPUT, err, "m: tetrahedron 0 is flat");
+    mesh_free(&mesh);
     write_text(ele, "1 4 0\n1 1 2 3 5\n");
     assert_status_error(mesh_read(node, &mesh, &err), STATUS_BAD_INPUT, err,
                         "a.ele:2: corner: expected a whole number from 0 to 4, found 5");
     unlink(ele);
     assert_status_error(mesh_read(node, &mesh, &err), STATUS_BAD_INPUT, err, "a.ele: ");
+    char obj[96], note[256];
+    snprintf(obj, sizeof obj, "%s/a.obj", folder);
+    snprintf(note, sizeof note, "%s: 1 vertex belongs to no element and is left out; later numbers move", obj);
+    write_text(obj, "v 0 0 0\nv 9 9 9\nv 1 0 0\nv 0 1 0\nf 1 3 4\n");
+    assert_status_ok(mesh_read(obj, &mesh, &err), err);
+    assert_int_equal(mesh.N, 3);
+    assert_string_equal(mesh.note, note);
+    mesh_free(&mesh);
     test_remove_folder(folder);
 }
 
@@ -304,6 +317,12 @@ static void test_fill(void **state) {
     assert_status_ok(mesh_fill(&surface, 0.25, "m", &solid, &err), err);
     assert_close(volume(&solid), 1, 0, 1e-12);
     assert_status_ok(mesh_check(&solid, "m", &err), err);
+    assert_string_equal(solid.note, "");
+    mesh_free(&solid);
+    assert_status_ok(mesh_fill(&surface, 0.6, "m", &solid, &err), err); // two cells along each edge
+    assert_close(volume(&solid), 1.728, 0, 1e-12);
+    assert_string_equal(solid.note, "m: fill: cells of 0.6 m make a volume of 1.73 m^3, and the surface holds 1 m^3; "
+                                    "smaller ones come nearer");
     mesh_free(&solid);
     assert_status_error(mesh_fill(&surface, 1e-4, "m", &solid, &err), STATUS_BAD_INPUT, err, "take larger ones");
     mesh_free(&solid);
@@ -311,6 +330,7 @@ static void test_fill(void **state) {
     assert_status_ok(mesh_read(CORPUS "mesh_ply/ico_binary.ply", &surface, &err), err);
     assert_status_ok(mesh_fill(&surface, 0.1, "m", &solid, &err), err);
     assert_close(volume(&solid), 2.5362, 0, 0.05); // of an icosahedron; cells of a twentieth of its width
+    assert_string_equal(solid.note, "");
     mesh_free(&solid);
     mesh_free(&surface);
 }

@@ -30,7 +30,7 @@ static Status rosenbrock(void *context, const double *x, MinimiseSums *out, Erro
 
 static double find_valley(MinimiseMethod method, long iterations, MinimiseResult *result) {
     const MinimiseVariable variable[] = {plain, plain};
-    const MinimiseProblem problem = {2, variable, rosenbrock, NULL, true};
+    const MinimiseProblem problem = {2, variable, rosenbrock, NULL, MINIMISE_KINKS};
     const MinimiseOptions options = {.method = method, .iterations = iterations, .rate = 0.05};
     double x[] = {-1.2, 1};
     Error err;
@@ -84,7 +84,7 @@ static Decay decay_data(double noise, uint32_t draw) {
 
 static void fit_decay(Decay *d, MinimiseMethod method, double x[2], MinimiseSpread *spread) {
     const MinimiseVariable variable[] = {plain, logarithmic};
-    const MinimiseProblem problem = {2, variable, decay_sums, d, true};
+    const MinimiseProblem problem = {2, variable, decay_sums, d, MINIMISE_KINKS};
     const MinimiseOptions options = {.method = method, .iterations = 200};
     MinimiseResult result;
     Error err;
@@ -154,7 +154,7 @@ static void test_methods(void **state) {
     assert_close(b[1], a[1], 0, 1e-6);
     d.slope = -1;
     const MinimiseVariable variable[] = {plain, logarithmic};
-    const MinimiseProblem problem = {2, variable, decay_sums, &d, true};
+    const MinimiseProblem problem = {2, variable, decay_sums, &d, MINIMISE_KINKS};
     MinimiseResult result;
     Error err;
     b[0] = 1, b[1] = 2.5;
@@ -169,7 +169,7 @@ static void test_bounds(void **state) {
     for (int k = 0; k < 3; k++) {
         Decay d = decay_data(0, 0);
         MinimiseVariable variable[] = {plain, logarithmic};
-        const MinimiseProblem problem = {2, variable, decay_sums, &d, true};
+        const MinimiseProblem problem = {2, variable, decay_sums, &d, MINIMISE_KINKS};
         const MinimiseOptions options = {.method = methods[k], .iterations = 500};
         MinimiseResult result;
         MinimiseSpread spread;
@@ -204,7 +204,7 @@ static Status product(void *context, const double *x, MinimiseSums *out, Error *
 static void test_undetermined(void **state) {
     const MinimiseVariable variable[] = {logarithmic, logarithmic, plain};
     double noise = 0.01, x[] = {1, 2, 5};
-    const MinimiseProblem problem = {3, variable, product, &noise, true};
+    const MinimiseProblem problem = {3, variable, product, &noise, MINIMISE_KINKS};
     MinimiseResult result;
     MinimiseSpread spread;
     Error err;
@@ -250,6 +250,37 @@ static void test_jumps(void **state) {
     }
 }
 
+// ---- a saw-tooth on a wide valley
+
+// Two residuals for a valley of standard error .1 around 0, and teeth of height 12 that are .013 wide. A second
+// variable has no effect.
+static Status teeth(void *context, const double *x, MinimiseSums *out, Error *err) {
+    const double share = x[0] / 0.013 - floor(x[0] / 0.013), high = sqrt(12);
+    const double r[] = {1, 1, x[0] / 0.1, high * share}, J[4][2] = {{0}, {0}, {1 / 0.1}, {high / 0.013}};
+    (void)err;
+    for (int i = 0; i < 4; i++) add_row(out, (MinimiseVariable[]){plain, plain}, x, *(size_t *)context, r[i], J[i]);
+    return STATUS_OK;
+}
+
+// The error is that of the valley, wider by the teeth (root of 1 + 12, and teeth are found to a factor of 2), not that
+// of a tooth; and the better tooth is found.
+static void test_teeth(void **state) {
+    const double x[] = {0.1432, 0};
+    const MinimiseVariable variable[] = {plain, plain};
+    (void)state;
+    for (size_t P = 1; P <= 2; P++)
+        for (int shape = MINIMISE_KINKS; shape <= MINIMISE_JUMPS; shape++) {
+            const MinimiseProblem problem = {P, variable, teeth, &P, shape};
+            MinimiseSpread spread;
+            Error err;
+            assert_status_ok(minimise_spread(&problem, x, &spread, &err), err);
+            if (shape == MINIMISE_KINKS) assert_true(spread.error[0] < 0.02 * (double)P);
+            else assert_true(spread.error[0] > 0.13 && spread.error[0] < 0.8 && fabs(spread.least[0]) < 0.1);
+            assert_int_equal(spread.undetermined, P - 1);
+            minimise_spread_free(&spread);
+        }
+}
+
 // ---- parts
 
 static void test_eigen(void **state) {
@@ -282,7 +313,7 @@ static void test_stop(void **state) {
     for (int k = 0; k < 3; k++) {
         const MinimiseVariable variable[] = {plain, plain};
         int calls = 0;
-        const MinimiseProblem problem = {2, variable, stops, &calls, true};
+        const MinimiseProblem problem = {2, variable, stops, &calls, MINIMISE_KINKS};
         MinimiseResult result;
         double x[] = {-1.2, 1};
         Error err;
@@ -302,7 +333,7 @@ static Status nowhere(void *context, const double *x, MinimiseSums *out, Error *
 }
 
 static void test_no_start(void **state) {
-    const MinimiseProblem problem = {1, &plain, nowhere, NULL, true};
+    const MinimiseProblem problem = {1, &plain, nowhere, NULL, MINIMISE_KINKS};
     MinimiseResult result;
     double x = 1;
     Error err;
@@ -312,10 +343,10 @@ static void test_no_start(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_valley),   cmocka_unit_test(test_covariance),
-                                       cmocka_unit_test(test_coverage), cmocka_unit_test(test_methods),
-                                       cmocka_unit_test(test_bounds),   cmocka_unit_test(test_undetermined),
-                                       cmocka_unit_test(test_jumps),    cmocka_unit_test(test_eigen),
-                                       cmocka_unit_test(test_stop),     cmocka_unit_test(test_no_start)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_valley),  cmocka_unit_test(test_covariance), cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_methods), cmocka_unit_test(test_bounds),     cmocka_unit_test(test_undetermined),
+        cmocka_unit_test(test_jumps),   cmocka_unit_test(test_teeth),      cmocka_unit_test(test_eigen),
+        cmocka_unit_test(test_stop),    cmocka_unit_test(test_no_start)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

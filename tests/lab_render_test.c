@@ -212,8 +212,27 @@ static void test_around(void **state) {
     }
 }
 
+// Cameras around a scene with a wall stand before it, each elsewhere. Those of a bead of .4 mm come near.
+static void test_before_planes(void **state) {
+    static const char walled[] = "frames: 1\nsubsteps: 1\ncameras: 7\ncontacts: {g: {k_e: 1}}\n"
+                                 "planes: [{}, {normal: [2, 0, 2], offset: -0.0002}]\nobjects: {b: {sphere: {radius: "
+                                 "2e-4, cells: 1}, density: 1, solid: {mu: 1, lambda: 1}, position: [0, 0, 3e-4]}}\n";
+    SimScene scene;
+    Error err;
+    (void)state;
+    assert_status_ok(scene_parse(walled, strlen(walled), "s.yaml", ".", &scene, &err), err);
+    for (size_t i = 0; i < 7; i++) {
+        const double *pose = scene.picture.camera[i].world_from_camera;
+        const double *other = scene.picture.camera[i < 6 ? i + 1 : 0].world_from_camera;
+        assert_true(pose[11] > 0 && (pose[3] + pose[11]) / sqrt(2) > -2e-4 && pose[11] < 3e-3);
+        assert_true(hypot(pose[3] - other[3], pose[7] - other[7]) > 1e-4);
+    }
+    scene_free(&scene);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_planted),
-                                       cmocka_unit_test(test_what_is_where), cmocka_unit_test(test_around)};
+                                       cmocka_unit_test(test_what_is_where), cmocka_unit_test(test_around),
+                                       cmocka_unit_test(test_before_planes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

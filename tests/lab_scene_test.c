@@ -57,7 +57,7 @@ static void test_cloth(void **state) {
     assert_status_ok(parse(HEAD
                            "up: y\ncontacts: {soft: {k_e: 10}, hard: {k_e: 1e4, mu: 0.5, fade: 0.01}}\n"
                            "planes: [{contact: hard}, {normal: [1, 0, 0], offset: -2}]\nobjects:\n"
-                           "  rope: {grid: {size: [1, 0.1, 0.1], points: [5, 1, 1]}, mass: 1, springs: {k_e: 100}}\n"
+                           "  rope: {grid: {size: [1, 0.1, 0], points: [5, 1, 1]}, mass: 1, springs: {k_e: 100}}\n"
                            "  sheet: {cloth: {size: [2, 1], cells: [2, 1]}, density: 0.5, springs: {k_e: 50, k_d: 1},"
                            " bending: {k_e: 0.1}, contact: hard, fixed: [0, 3]}\n"
                            "controls: [{object: rope, force: [0, 0, 2], from: 1, to: 2}]\n",
@@ -103,6 +103,21 @@ static void test_files(void **state) {
     scene_free(&scene);
 }
 
+// The centre that `spin` turns about is that of the object's own masses, not of those in `values`.
+static void test_spin(void **state) {
+    SimScene scene;
+    Error err;
+    (void)state;
+    assert_status_ok(parse(HEAD "objects:\n  d: {points: {at: [[0, 0, 0], [1, 0, 0]], springs: [[0, 1]]}, mass: 2, "
+                                "springs: {k_e: 1}, spin: [0, 0, 1]}\nvalues:\n  d: {mass: [1.9, 0.1]}\n",
+                           &scene, &err),
+                     err);
+    assert_close(scene.values.of[SIM_MASS][0], 1.9, 0, 0);
+    assert_close(scene.values.of[SIM_VELOCITY][1], -0.5, 0, 1e-15);
+    assert_close(scene.values.of[SIM_VELOCITY][4], 0.5, 0, 1e-15);
+    scene_free(&scene);
+}
+
 static void test_wrong(void **state) {
     static const struct {
         const char *text, *words;
@@ -115,6 +130,8 @@ static void test_wrong(void **state) {
         {HEAD "objects:\n  a: {" BOX ", " SOLID "}\n", "s.yaml:4: a: expected either \"density\" or \"mass\""},
         {HEAD "objects:\n  a: {" BOX ", mass: 0, " SOLID "}\n",
          "s.yaml:4: mass: expected more than 0, found 0; particles that stay in their place are \"fixed\""},
+        {HEAD "objects:\n  a: {grid: {size: [0, 0, 0], points: [2, 1, 1]}, mass: 1}\n",
+         "size: expected at least 1e-06 along 2 points, found 0"},
         {HEAD "objects:\n  a: {mass: 1}\n", "a: expected a shape: box, sphere, cloth, grid, mesh or points"},
         {HEAD "objects:\n  a: {bx: 1}\n", "unknown key \"bx\"; did you mean \"box\"?"},
         {HEAD "objects:\n  a: {" BOX ", sphere: {radius: 1, cells: 1}}\n", "sphere: the object has a shape already"},
@@ -180,6 +197,7 @@ static void test_wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_solid), cmocka_unit_test(test_cloth),
-                                       cmocka_unit_test(test_files), cmocka_unit_test(test_wrong)};
+                                       cmocka_unit_test(test_files), cmocka_unit_test(test_spin),
+                                       cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ class SimFitOptions(Sized):
 class SimFittedFacts(Sized):
     _fields_ = [("struct_size", c_size_t), ("numbers", c_size_t), ("frames", c_size_t), ("steps", c_size_t),
                 ("rms", c_double), ("first_rms", c_double), ("converged", c_int), ("has_errors", c_int),
-                ("scene", c_char_p)]
+                ("scene", c_char_p), ("warnings", c_char_p)]
 
 
 class SimNumberRow(Sized):

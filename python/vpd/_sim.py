@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import math
+import numbers
 import os
+import warnings
 from dataclasses import dataclass
-from typing import Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -57,32 +59,43 @@ class SimFit:
     first_rms: float  #: at the start
     converged: bool
     scene: str  #: YAML: the scene's file with the fitted numbers
+    warnings: list  #: what is to be known of the result, as sentences
+
+
+def _free_row(name, given) -> c.SimFree:
+    """A number and what is given for it: None, its start, or {"start": .., "low": .., "high": ..}."""
+    given = given if isinstance(given, Mapping) else {} if given is None else {"start": given}
+    unknown = set(given) - {"start", "low", "high"}
+    if unknown:
+        raise c.InputError(f"free: {name}: expected start, low or high, found {sorted(unknown, key=str)[0]!r}")
+    values = [given.get(key, math.nan) for key in ("start", "low", "high")]
+    if not all(isinstance(value, numbers.Real) for value in values):
+        raise c.InputError(f"free: {name}: expected numbers, found {given!r}")
+    return c.SimFree(_text(name, "free"), *map(float, values))
 
 
 def _free(free) -> tuple:
     """A C array of vpd_sim_free from names, or from {name: start or {"start": .., "low": .., "high": ..}}."""
-    if isinstance(free, str):
+    if free is None:
+        return (c.SimFree * 1)(), 0
+    if isinstance(free, (str, bytes)) or not isinstance(free, Iterable):
         raise c.InputError(f"free: expected names, or a dict of them, found {free!r}")
-    rows = []
-    for name in free or ():
-        given = free[name] if isinstance(free, Mapping) else None
-        given = given if isinstance(given, Mapping) else {} if given is None else {"start": given}
-        unknown = set(given) - {"start", "low", "high"}
-        if unknown:
-            raise c.InputError(f"free: {name}: expected start, low or high, found {sorted(unknown)[0]!r}")
-        rows.append(c.SimFree(_text(name, "free"), *(float(given.get(key, math.nan)) for key in ("start", "low", "high"))))
-    return (c.SimFree * max(len(rows), 1))(*rows), len(rows)
+    rows = [_free_row(name, free[name] if isinstance(free, Mapping) else None) for name in free]
+    if not rows:
+        raise c.InputError('free: expected at least one name; None takes those of the section "fit"')
+    return (c.SimFree * len(rows))(*rows), len(rows)
 
 
 def _fitted(pointer: int) -> SimFit:
-    facts, numbers = c.SimFittedFacts(), {}
+    facts, found = c.SimFittedFacts(), {}
     c.call("vpd_sim_fitted_get_facts", pointer, ctypes.byref(facts))
     for index in range(facts.numbers):
         row = c.SimNumberRow()
         c.call("vpd_sim_fitted_get_number", pointer, index, ctypes.byref(row))
         error = None if math.isnan(row.error) else row.error
-        numbers[row.name.decode()] = SimNumber(row.start, row.value, error, row.verdict.decode(), row.with_.decode().split("\n")[:-1])
-    return SimFit(numbers, facts.frames, facts.steps, facts.rms, facts.first_rms, bool(facts.converged), facts.scene.decode())
+        found[row.name.decode()] = SimNumber(row.start, row.value, error, row.verdict.decode(), row.with_.decode().split("\n")[:-1])
+    return SimFit(found, facts.frames, facts.steps, facts.rms, facts.first_rms, bool(facts.converged), facts.scene.decode(),
+                  facts.warnings.decode().split("\n")[:-1])
 
 
 def _arrays(values: Mapping[str, np.ndarray]):
@@ -213,6 +226,9 @@ class Sim(_Handle):
         out = ctypes.c_void_p()
         call_long("vpd_sim_fit", self._scene, ctypes.byref(options), ctypes.byref(out))
         try:
-            return _fitted(out)
+            fitted = _fitted(out)
         finally:
             c.close_fitted(out)
+        for sentence in fitted.warnings:
+            warnings.warn(sentence, stacklevel=2)
+        return fitted

@@ -49,6 +49,7 @@ static void test_states(void **state) {
     assert_true(facts.numbers == 2 && facts.frames == 20 && facts.converged && facts.has_errors && facts.steps > 1);
     assert_true(facts.rms < 1e-9 && facts.first_rms > 1e-3);
     assert_non_null(strstr(facts.scene, "density: "));
+    assert_string_equal(facts.warnings, "");
     const vpd_sim_number density = number_of(fitted, 0), speed = number_of(fitted, 1);
     assert_string_equal(density.name, "box.density");
     assert_string_equal(speed.name, "box.velocity.z");

@@ -75,7 +75,7 @@ static void save_edited(const char *from, const char *name) {
     EditList *list = edit_list_create();
     assert_non_null(list);
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
-        assert_status_ok(edit_list_add(list, edits[i], &err), err);
+        assert_status_ok(edit_list_add(list, "--do", edits[i], &err), err);
     assert_status_ok(rollout_file_read(place(from), &file, &err), err);
     assert_status_ok(device_open("cpu", 1, &device, &err), err);
     assert_status_ok(edit_apply(list, device, NULL, 2, &file, &report, &err), err);

@@ -164,6 +164,8 @@ static void a_run_is_stopped_and_resumed(void **state) {
     GOOD(vpd_train(&options, &report, &err), "\"stopped\":false");
     assert_true(is_there(world_place("stopped/checkpoints/step_00000003.h5")));
     options.dry_run = 1, options.resume = 0;
+    WRONG(vpd_train(&options, &report, &err), "this folder holds a run already");
+    snprintf(folder, sizeof folder, "%s", world_place("planned"));
     GOOD(vpd_train(&options, &report, &err), "\"dry_run\":true");
 }
 

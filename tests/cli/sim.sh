@@ -38,6 +38,14 @@ scene 's/density/densty/'
 wrong 'unknown key "densty"; did you mean "density"?'
 scene 's/object: beam/object: bean/'
 wrong 'unknown object "bean"; did you mean "beam"?'
+scene -e '$a fit: {free: {beam.densty: {start: 300}}}'
+last=$(wc -l <"$folder/scene.yaml")
+wrong "scene.yaml:$last: unknown number of the scene \"beam.densty\"; did you mean \"beam.density\"?"
+expect 2 "" 'did you mean "beam.density"?' "$VPD" sim gradcheck "$folder/scene.yaml"
+scene -e '$a fit: {free: {beam.density: {start: lots}}}'
+wrong "scene.yaml:$last: start: expected a finite number, found lots"
+scene -e '$a fit: {free: {beam.density: {start: 5, low: 6}}}'
+wrong 'beam.density: the start 5 is not between low 6 and high inf'
 scene 's/density: 400/density: 0/'
 wrong 'density: expected more than 0, found 0; particles that stay in their place are "fixed"'
 scene 's/box: .*/mesh: {file: open.obj, fill: 0.1}/'
@@ -45,6 +53,11 @@ printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >"$folder/open.obj"
 wrong "open.obj:4: the face has an edge at which no other is, so the surface is not closed: from (0, 0, 0) to (1, 0, 0) m"
 printf 'v 0 0 0\nv 1 0 0\nf 1 2 3\n' >"$folder/open.obj"
 wrong "open.obj:3: the face names vertex 3, but 2 were read so far"
+scene 's/box: .*/mesh: {file: a.node}/'
+printf '5 3 0 0\n1 9 9 9\n2 0 0 0\n3 1 0 0\n4 0 1 0\n5 0 0 1\n' >"$folder/a.node"
+printf '1 4 0\n1 2 3 4 5\n' >"$folder/a.ele"
+sed -i -e 's/^frames: .*/frames: 1/' -e '/fixed:/d' -e '/^controls/,$d' "$folder/scene.yaml"
+expect 0 "*" "a.node: 1 vertex belongs to no element and is left out; later numbers move" "$VPD" sim run "$folder/scene.yaml" -o "$folder/node.h5"
 scene 's/box: .*/mesh: {file: a.node}/'
 printf '4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1e-9\n' >"$folder/a.node"
 printf '1 4 0\n1 1 2 3 4\n' >"$folder/a.ele"

@@ -8,5 +8,5 @@ grep -q "^| mass | pixels | 9.01e-05 | \(0\|[0-9.]*e-1[0-9]\) " "$folder/page.md
 grep -q "mass 1 of 1 from pixels: [0-9]* starts, \([2-9]\|[0-9][0-9]\+\) rollouts" "$folder/stderr" || fail "no search for the mass: $(cat "$folder/stderr")"
 echo mine >"$folder/mine.md"
 expect 2 "" "--force to replace it" "$VPD" sim experiment mass --instances 1 -o "$folder/mine.md"
-expect 2 "" "unknown experiment \"mas\"; there are mass, contact, fem, landscape" "$VPD" sim experiment mas
+expect 2 "" "unknown experiment \"mas\"; there are mass, contact, fem, landscape, policy" "$VPD" sim experiment mas
 finish

@@ -33,9 +33,17 @@ cmp -s <(grep -v '^#' "$scene" | tr -d '0-9.e-') <(grep -v '^#' "$folder/fitted.
 # From a data set's states; a fit that is stopped goes on.
 sed 's/^frames: .*/frames: 30\ncameras: 1\npicture: {size: [16, 12]}\nlights: [{direction: [1, -1, 2], shadow: no}]/' "$scene" >"$folder/short.yaml"
 expect 0 "*" "" "$VPD" sim render "$folder/short.yaml" -o "$folder/short_data.h5"
-expect 0 "*" "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --iterations 1 --threads 1 --json -q
+expect 0 "*" "the fit has not converged: its numbers and standard errors mean little" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --iterations 1 --threads 1 --json -q
+grep -q '"warnings":\["the fit has not converged: ' "$folder/stdout" || fail "nothing is said of one step: $(cat "$folder/stdout")"
+resumed=$(number box.velocity.x value)
+head -n 1 "$folder/short_fit.yaml" | grep -q ', 31 frames, not converged; ' || fail "the file begins $(head -n 1 "$folder/short_fit.yaml")"
 expect 0 '"converged":true' "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --resume --log "$folder/fit.jsonl" --threads 1 --json -q # the older log is replaced
 near box.velocity.x 1.6 1e-5
+awk -v a="$(number box.velocity.x start)" -v b="$resumed" 'BEGIN { exit !(b != 0 && a - b < 1e-6 && b - a < 1e-6) }' || fail "started at $(number box.velocity.x start), not $resumed"
+grep -q '"warnings":\[\]' "$folder/stdout" || fail "a fit that went on warns: $(cat "$folder/stdout")"
+cp "$folder/short_fit.yaml" "$folder/short_kept.yaml"
+expect 2 "" "short_fit.yaml: was fitted with other numbers than those that are free now" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity.x -o "$folder/short_fit.yaml" --resume
+cmp -s "$folder/short_fit.yaml" "$folder/short_kept.yaml" || fail "a refused fit changed its file"
 
 # From poses of objects that another program wrote; the second interval of the first episode is a free flight.
 printf 'frames: 3\nfps: 24\nsubsteps: 40\nobjects: {a: {box: {size: [0.2, 0.2, 0.2], cells: [1, 1, 1]}, density: 100,\n  solid: {young: 1e4, poisson: 0.3, k_d: 1}, position: [0, 0, 0.4], velocity: [0, 0, 0]}}\nfit: {free: [a.position, a.velocity]}\n' >"$folder/pose.yaml"
@@ -60,6 +68,7 @@ grep -q "ground.mu = 0.7, its start: not determined" "$folder/air_fit.yaml" || f
 # A recording of another scene with as many particles: nothing fits, and this is said.
 sed 's/position: .*/position: [3, 0, 4]/' "$folder/short.yaml" >"$folder/elsewhere.yaml"
 expect 0 "box.density" "are hardly better than those at the start" "$VPD" sim fit "$folder/elsewhere.yaml" --data "$folder/throw.h5" --free box.density -o "$folder/elsewhere_fit.yaml" --threads 1
+expect 0 "box.density" "are hardly better than those at the scene's start" "$VPD" sim fit "$folder/elsewhere.yaml" --data "$folder/throw.h5" --free box.density -o "$folder/elsewhere_fit.yaml" --resume --threads 1
 
 wrong() { # WORDS ARGUMENTS..
   local words=$1

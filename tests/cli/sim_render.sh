@@ -49,6 +49,9 @@ wrong 'cameras: {a: {pose: [1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}}' '
 wrong 'cameras: {a: {eye: [1, 0, 1], look_at: [0, 0, 0], intrinsics: [1, 0, 1, 1]}}' 'fx and fy above 0'
 wrong 'lights: [{direction: [0, 0, 0]}]' 'a vector of non-zero length'
 wrong 'lights: [{colour: [1, 1, 1]}]' 'direction'
+expect 2 "" "data.hdf5: expected a data set's name to end in .h5, found .hdf5" "$VPD" sim render "$folder/short.yaml" -o "$folder/data.hdf5"
+expect 2 "" "a.xyz: expected a name that ends in .gif or .mp4 (a film), or a folder for PNG pictures, found .xyz" "$VPD" sim render "$folder/short.yaml" -o "$folder/a.xyz"
+[ ! -e "$folder/data.hdf5" ] && [ ! -e "$folder/a.xyz" ] || fail "a folder was made"
 expect 2 "" "needs --output" "$VPD" sim render "$folder/scene.yaml"
 expect 2 "" "expected one of train|val|test" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --split some
 finish
