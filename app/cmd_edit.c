@@ -81,8 +81,12 @@ static Status read_edits(const CommandLine *line, EditList **out, Error *err) {
     Status status = list ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for a list of edits");
     for (int i = 0; status == STATUS_OK && command_repeated(line, "script", i); i++)
         status = edit_list_load(list, command_repeated(line, "script", i), err);
-    for (int i = 0; status == STATUS_OK && command_repeated(line, "do", i); i++)
-        status = edit_list_add(list, command_repeated(line, "do", i), err);
+    bool several = command_repeated(line, "do", 0) && command_repeated(line, "do", 1);
+    for (int i = 0; status == STATUS_OK && command_repeated(line, "do", i); i++) {
+        char name[32] = "--do";
+        if (several) snprintf(name, sizeof name, "--do number %d", i + 1);
+        status = edit_list_add(list, name, command_repeated(line, "do", i), err);
+    }
     return status;
 }
 

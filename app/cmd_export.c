@@ -20,7 +20,7 @@ static const Flag flags[] = {
     {.name = "ply", .value = "FOLDER", .help = "of a rollout: one PLY file per step"},
     {.name = "npz", .value = "FILE", .help = "of a rollout: all arrays for numpy", .writes = "npz"},
     {.name = "gltf", .value = "FILE.glb", .help = "of a rollout: animated points (binary glTF 2.0)", .writes = "glb"},
-    {.name = "usda", .value = "FILE", .help = "of a rollout: animated points (USD text)", .writes = "usda"},
+    {.name = "usda", .value = "FILE.usda", .help = "of a rollout: animated points (USD text)", .writes = "usda"},
     FLAG_FORCE,
     FLAG_JSON,
     {0},
@@ -31,6 +31,11 @@ static const char *const of_rollout[] = {"ply", "npz", "gltf", "usda", NULL};
 
 static bool given(const CommandLine *line, const char *flag) {
     return command_has(line, flag) || command_text(line, flag, NULL);
+}
+
+static bool any_given(const CommandLine *line, const char *const *of_kind) {
+    while (*of_kind && !given(line, *of_kind)) of_kind++;
+    return *of_kind;
 }
 
 // Refuses flags that belong to the other kind of file.
@@ -91,6 +96,8 @@ static Status run_export_checkpoint(const CommandLine *line, Error *err) {
     bool half = command_has(line, "half");
     Status status = checkpoint_find(command_argument(line, 0), &found, err);
     if (status == STATUS_OK) status = checkpoint_read_meta(found.path, &meta, err);
+    if (status == STATUS_BAD_INPUT && !any_given(line, of_checkpoint) && any_given(line, of_rollout))
+        return run_export_rollout(line, err); // which says that a rollout is expected
     if (status == STATUS_OK) status = refuse(line, of_rollout, "checkpoint", err);
     if (status == STATUS_OK && !safetensors && !publication)
         status =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
 #include "app/inspect.h"
+#include "app/model_flags.h"
 
 static const Flag flags[] = {
     {.name = "json", .help = "one JSON object instead of lines"},
@@ -9,8 +10,9 @@ static const Flag flags[] = {
 
 static Status run_inspect(const CommandLine *line, Error *err) {
     json_t *object;
-    Status status = inspect_path(command_argument(line, 0), &object, err);
-    if (status != STATUS_OK) return status;
+    const char *path = command_argument(line, 0);
+    Status status = inspect_path(path, &object, err);
+    if (status != STATUS_OK) return command_explain_text(path, status, err);
     if (command_has(line, "json")) return json_write_line(stdout, object, err);
     inspect_print(object, stdout);
     json_decref(object);

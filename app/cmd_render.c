@@ -182,7 +182,8 @@ static Status check_flags(const CommandLine *line, Error *err) {
 
 static Status open_truth(Rendering *r, const char *path, Error *err) {
     Status status = dataset_open(path, &r->truth, err);
-    if (status == STATUS_OK) status = dataset_find_episode(r->truth, r->rollout.episode, &r->episode, err);
+    if (status == STATUS_OK)
+        status = dataset_find_origin(r->truth, r->rollout.dataset, r->rollout.episode, &r->episode, err);
     if (status == STATUS_OK) return status;
     dataset_close(r->truth);
     r->truth = NULL;

@@ -78,6 +78,7 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 1), &dataset, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) status = dataset_find_episode(dataset, command_text(line, "episode", NULL), &episode, err);
+    if (status == STATUS_OK) history_warn(session->model, dataset, episode, &views, &line->log);
     if (status == STATUS_OK) status = roll_out(line, session, dataset, episode, views, rollout, err);
     dataset_close(dataset);
     return status;
@@ -218,6 +219,8 @@ static Status run_split(const CommandLine *line, Error *err) {
     size_t first = 0, end = 0;
     Status status = command_required(line, "output", &work.folder, err);
     if (status == STATUS_OK) status = open_split(&work, err);
+    if (status == STATUS_OK)
+        history_warn(work.session.model, work.dataset, work.episodes.list[0], &work.views, &line->log);
     if (status == STATUS_OK) ranks_share(line->ranks, (size_t)work.episodes.count, &first, &end);
     for (size_t i = first; i < end && status == STATUS_OK; i++)
         status = write_episode(&work, work.episodes.list[i], err);

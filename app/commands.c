@@ -67,6 +67,17 @@ Status commands_find(int count, char **words, const Command **out, int *used, Er
     return unknown(count, words, err);
 }
 
+bool commands_print_group(const char *group, FILE *out) {
+    const size_t length = strlen(group);
+    bool any = false;
+    for (const Command *const *c = commands; *c; c++) {
+        if (strncmp((*c)->name, group, length) != 0 || (*c)->name[length] != ' ') continue;
+        any = true;
+        fprintf(out, "  %-15s %s\n", (*c)->name, (*c)->summary);
+    }
+    return any;
+}
+
 void commands_print_help(FILE *out) {
     fprintf(out, "vpd learns a 3D particle simulator from multi-view RGB-D video.\n\n"
                  "usage: vpd COMMAND [arguments] [flags]\n\n");

@@ -40,5 +40,7 @@ extern const Command *const commands[];
 Status commands_find(int count, char **words, const Command **out, int *used, Error *err);
 
 void commands_print_help(FILE *out);
+// The commands of "data", "sim"; false: there is no such group.
+bool commands_print_group(const char *group, FILE *out);
 
 #endif

@@ -26,6 +26,10 @@ Status command_check_writable(const char *path, Error *err);
 // second the checkpoint. Returns `status`.
 Status command_explain_swap(const CommandLine *line, Status status, Error *err);
 
+// For commands that take files that are shown: after bad input, says how a scene or a log that `path` may be is shown.
+// Returns `status`.
+Status command_explain_text(const char *path, Status status, Error *err);
+
 // What --device and --threads say; a note tells why "auto" took the CPU.
 Status command_open_device(const CommandLine *line, Device **out, Error *err);
 // --device and --threads, and --raw where the command has it.

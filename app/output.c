@@ -59,11 +59,17 @@ Status output_check(const CommandLine *line, const char *path, const char *kinds
                      output_kind_words(kinds_written));
 }
 
-// A plot is SVG, whatever its name says.
-static Status check_plot(const FlagValue *given, Error *err) {
-    if (strcmp(given->flag->writes, "svg") != 0 || name_ends(given->value, ".svg")) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected a name that ends in .svg, which is what --%s writes",
-                     given->value, given->flag->name);
+// These are what they are, whatever their names say, and other programs go by the name.
+static Status check_ending(const FlagValue *given, Error *err) {
+    static const struct {
+        const char *kind, *ending, *other;
+    } endings[] = {{"svg", ".svg", ".svg"}, {"glb", ".glb", ".glb"}, {"usda", ".usda", ".usd"}};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(given->flag->writes, endings[i].kind) && !name_ends(given->value, endings[i].ending) &&
+            !name_ends(given->value, endings[i].other))
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected a name that ends in %s, which is what --%s writes",
+                             given->value, endings[i].ending, given->flag->name);
+    return STATUS_OK;
 }
 
 Status outputs_check(const CommandLine *line, Error *err) {
@@ -71,7 +77,7 @@ Status outputs_check(const CommandLine *line, Error *err) {
     for (int i = 0; !status && i < line->given_count; i++) {
         const FlagValue *given = &line->given[i];
         if (!given->flag->writes) continue;
-        status = check_plot(given, err);
+        status = check_ending(given, err);
         if (status == STATUS_OK) status = output_check(line, given->value, given->flag->writes, err);
     }
     return status;

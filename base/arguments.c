@@ -26,8 +26,11 @@ Status argument_unknown(const ArgumentReader *reader, const YamlNode *node, cons
     const char *near = options_nearest_word(node->key, words, count);
     char list[400] = "";
     if (near) return argument_error(reader, node, "unknown %s \"%s\"; did you mean \"%s\"?", what, node->key, near);
-    for (size_t i = 0, used = 0; i < count && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+    for (size_t i = 0, used = 0; i < count; i++) {
+        const bool room = used + strlen(words[i]) + sizeof ", , .." <= sizeof list;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", room ? words[i] : "..");
+        if (!room) break;
+    }
     return argument_error(reader, node, "unknown %s \"%s\"; expected one of %s", what, node->key, list);
 }
 

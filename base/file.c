@@ -196,6 +196,20 @@ Status file_write_bytes(const char *path, const void *bytes, size_t count, Error
     return file_write_stream(path, write_bytes, &(Bytes){bytes, count}, err);
 }
 
+Status file_check_folder(const char *path, Error *err) {
+    char at[FILE_PATH_SIZE], above[FILE_PATH_SIZE];
+    struct stat info;
+    Status status = file_join(at, sizeof at, path, ".", err);
+    while (status == STATUS_OK && stat(at, &info)) {
+        if (errno != ENOENT) return file_error(err, path, "create the folder", errno);
+        status = parent_folder(above, sizeof above, at, err);
+        memcpy(at, above, sizeof at);
+    }
+    if (status != STATUS_OK) return status;
+    if (!S_ISDIR(info.st_mode)) return file_error(err, path, "create the folder", ENOTDIR);
+    return access(at, W_OK | X_OK) ? file_error(err, path, "write", errno) : STATUS_OK;
+}
+
 Status file_make_parent(const char *path, Error *err) {
     char folder[FILE_PATH_SIZE];
     Status status = parent_folder(folder, sizeof folder, path, err);

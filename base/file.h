@@ -68,6 +68,9 @@ Status file_resolve_beneath(char out[FILE_PATH_SIZE], const char *folder, const 
 // Like mkdir -p.
 Status file_make_folders(const char *path, Error *err);
 
+// Makes nothing, and fails where file_make_folders would, or where files could not be put into the folder.
+Status file_check_folder(const char *path, Error *err);
+
 // Makes the folder that will hold `path`.
 Status file_make_parent(const char *path, Error *err);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of vectors of three numbers.
+// Vectors of three numbers.
 #ifndef VPD_BASE_VECTOR_H
 #define VPD_BASE_VECTOR_H
 
@@ -14,6 +14,14 @@ static inline void vector_cross(const double a[3], const double b[3], double out
 // From point `from` to point `to` of (N,3).
 static inline void vector_between(const double *points, int from, int to, double out[3]) {
     for (int c = 0; c < 3; c++) out[c] = points[3 * to + c] - points[3 * from + c];
+}
+
+// The axis, 0 to 2, that v is nearest to, of either sign.
+static inline int vector_axis(const double v[3]) {
+    int most = 0;
+    for (int c = 1; c < 3; c++)
+        if (v[c] * v[c] > v[most] * v[most]) most = c;
+    return most;
 }
 
 #endif

@@ -26,8 +26,9 @@ Status edit_list_load(EditList *list, const char *path, Error *err);
 // The same from text. Relative paths are relative to `folder`.
 Status edit_list_parse(EditList *list, const char *text, size_t length, const char *name, const char *folder,
                        Error *err);
-// Appends one edit such as "remove: {label: 2}". Relative paths are relative to the working folder.
-Status edit_list_add(EditList *list, const char *text, Error *err);
+// Appends one edit such as "remove: {label: 2}", which errors call `name`. Relative paths are relative to the working
+// folder.
+Status edit_list_add(EditList *list, const char *name, const char *text, Error *err);
 // Appends text from a program: a whole list, its edits alone ("- remove: {label: 2}" per line), or one edit.
 Status edit_list_read(EditList *list, const char *text, const char *name, const char *folder, Error *err);
 size_t edit_list_count(const EditList *list);

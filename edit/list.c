@@ -220,8 +220,8 @@ Status edit_list_load(EditList *list, const char *path, Error *err) {
     return status;
 }
 
-Status edit_list_add(EditList *list, const char *text, Error *err) {
-    const ArgumentReader reader = {"--do", ".", err};
+Status edit_list_add(EditList *list, const char *name, const char *text, Error *err) {
+    const ArgumentReader reader = {name, ".", err};
     YamlNode *root = NULL;
     Status status = yaml_tree_read(text, strlen(text), reader.name, &root, err);
     if (status == STATUS_OK) status = add_item(list, &reader, root);

@@ -19,10 +19,10 @@ static void add_text(uint64_t *hash, const char *text) { add(hash, text, strlen(
 
 static void add_cameras(uint64_t *hash, const EpisodeInfo *info) {
     const int32_t sizes[] = {info->V, info->H, info->W, info->moving_cameras};
-    size_t V = (size_t)info->V, poses = info->moving_cameras ? V * (size_t)info->F : V;
+    size_t V = (size_t)info->V;
     add(hash, sizes, 4, sizeof *sizes);
     add(hash, info->intrinsics, 9 * V, sizeof(double));
-    add(hash, info->world_from_camera, 16 * poses, sizeof(double));
+    add(hash, info->world_from_camera, 16 * episode_poses(info), sizeof(double));
     add(hash, info->heldout_views, (size_t)info->heldout_count, sizeof(int));
 }
 
@@ -68,7 +68,9 @@ void data_record_make(const Dataset *dataset, DataRecord *out) {
 }
 
 void data_record_print_job(const DataRecord *r, const char *command, const char *device, FILE *out) {
-    fprintf(out, "command: %s\nprogram: %s %s\ndevice: %s\n", command, version_number(), version_commit(), device);
+    size_t number = strncmp(device, "cuda:", 5) ? 0 : strcspn(device, ","); // differs between the GPUs of a machine
+    fprintf(out, "command: %s\nprogram: %s %s\ndevice: %s%s\n", command, version_number(), version_commit(),
+            number ? "cuda" : "", device + number);
     fprintf(out, "data: %ld episodes, %ld frames, %s %s %s %s %s\n", r->episodes, r->frames, r->names, r->lengths,
             r->cameras, r->times, r->headers);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies, frees and hashes rollouts in memory.
+#include "base/camera_rig.h"
 #include "files/rollout_layout.h"
 
 #include <stdlib.h>
@@ -47,6 +48,12 @@ Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) 
     if (good) return STATUS_OK;
     rollout_file_free(out);
     return error_set(err, STATUS_FAILED, "out of memory for a copy of %zu particles", N);
+}
+
+void rollout_up(const RolloutSurface *s, const double *world_from_camera, size_t count, double up[3]) {
+    const bool simulated = s && (s->triangles || s->springs || s->frames);
+    memcpy(up, (double[]){0, 0, 1}, 3 * sizeof *up);
+    if (count && !simulated) camera_rig_up(world_from_camera, count, 16 * sizeof *world_from_camera, up);
 }
 
 void rollout_surface_free(RolloutSurface *surface) {

@@ -89,6 +89,9 @@ Status rollout_file_read(const char *path, RolloutFile *out, Error *err);
 Status rollout_file_read_memory(const void *bytes, size_t size, const char *name, RolloutFile *out, Error *err);
 void rollout_file_free(RolloutFile *rollout);       // accepts {0}
 void rollout_surface_free(RolloutSurface *surface); // accepts {0}
+// The way up, a unit vector, as the cameras (count,4,4) are held (base/camera_rig.h); z without cameras, and where the
+// simulator made the particles. surface may be NULL.
+void rollout_up(const RolloutSurface *surface, const double *world_from_camera, size_t count, double up[3]);
 // A copy in its own memory.
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
 

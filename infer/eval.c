@@ -20,6 +20,7 @@ typedef struct Evaluation {
     RolloutWorkspace workspace;
     const EpisodeInfo *info; // of the current rollout
     const EvalRollout *start;
+    double up[3]; // unit vector, of the current rollout
     RolloutFile rollout;
     Frames last, now;         // all views of the last input frame and of the frame that is measured
     EvalPictures drawn, rest; // all views, drawn with the predicted particles and with those of step 0
@@ -148,7 +149,8 @@ static void compare_motion(Evaluation *e, int step) {
                          .after = rollout_positions(&e->rollout, (size_t)step),
                          .object = e->rollout.sets[0].labels,
                          .position0 = info->object_position + 3 * O * first,
-                         .position1 = info->object_position + 3 * O * frame};
+                         .position1 = info->object_position + 3 * O * frame,
+                         .up = {e->up[0], e->up[1], e->up[2]}};
     if (info->object_quaternion) {
         motion.quaternion0 = info->object_quaternion + 4 * O * first;
         motion.quaternion1 = info->object_quaternion + 4 * O * frame;
@@ -174,6 +176,10 @@ static Status measure_step(Evaluation *e, EvalSheet *sheet, int step, Error *err
     return sheet ? eval_sheet_add(sheet, step, &e->now, &e->drawn, err) : STATUS_OK;
 }
 
+static void find_up(const Evaluation *e, const EpisodeInfo *info, double up[3]) {
+    motion_up((int)e->model->config.train.turn, info->world_from_camera, episode_poses(info), up);
+}
+
 static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *err) {
     RolloutRequest request = {.history = {.episode = start->episode,
                                           .start = start->start,
@@ -183,6 +189,7 @@ static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *er
     EvalSheet sheet = {0};
     e->start = start;
     e->info = dataset_episode(e->dataset, start->episode);
+    find_up(e, e->info, e->up);
     rollout_file_free(&e->rollout);
     Status status = rollout_run(&e->workspace, e->dataset, &request, &e->rollout, err);
     if (status == STATUS_OK) status = need_pixels(e, err);
@@ -204,6 +211,8 @@ static void write_heading(const Evaluation *e, const EvalPlan *plan) {
     char change[80];
     report->episodes = plan->episodes;
     report->time_step = e->rollout.time_step;
+    find_up(e, dataset_episode(e->dataset, plan->rollouts[plan->count - 1].episode),
+            report->up); // not this rank's last
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
     snprintf(change, sizeof change, "pixels that changed by more than %g since the last input frame",
              METRICS_CHANGE_THRESHOLD);

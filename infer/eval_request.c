@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "files/data_record.h"
+#include "infer/history.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,8 @@ Status eval_request_run(const Session *session, const Dataset *dataset, const Ev
     if (status == STATUS_OK && *plan.left_out)
         log_warning(request->log, "too short for %d steps: %s", plan.steps, plan.left_out);
     if (status == STATUS_OK) status = check_same(session, dataset, request, &plan, err);
+    if (status == STATUS_OK)
+        history_warn(session->model, dataset, plan.rollouts[0].episode, &request->views, request->log);
     if (status == STATUS_OK) status = eval_run(session->model, dataset, &plan, &options, report, err);
     if (status == STATUS_OK) {
         snprintf(report->model, sizeof report->model, "%.400s, step %ld%s", session->path, session->meta.step,

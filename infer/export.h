@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports rollouts for other programs: the present particles at steps 0 to `steps`, with all that is known of each
-// particle. World coordinates in metres, z up as in the recording, unless a format says otherwise. A file appears under
-// its name only when it is complete.
+// particle. World coordinates in metres, as in the recording, unless a format says otherwise. A file appears under its
+// name only when it is complete.
 #ifndef VPD_INFER_EXPORT_H
 #define VPD_INFER_EXPORT_H
 
@@ -18,11 +18,11 @@ Status export_npz(const RolloutFile *rollout, const char *path, Error *err);
 
 // One binary glTF 2.0 file (.glb). Each step is a node with a point primitive, and an animation shows one node at a
 // time by its scale, 0 or 1. This is core glTF, which every viewer with node animation plays; morph targets would not
-// be smaller, and viewers limit their number. A root node converts z up to glTF's y up. Colours are linear.
+// be smaller, and viewers limit their number. A root node turns the recording's up to glTF's y. Colours are linear.
 Status export_gltf(const RolloutFile *rollout, const char *path, Error *err);
 
 // One USD text file (.usda): a Points prim with a time sample per step, widths (radius / 2), displayColor (linear) and
-// primvars:label.
+// primvars:label. upAxis is Y where that is up, else Z.
 Status export_usda(const RolloutFile *rollout, const char *path, Error *err);
 
 typedef enum ExportFormat { EXPORT_PLY, EXPORT_NPZ, EXPORT_GLTF, EXPORT_USDA, EXPORT_FORMATS } ExportFormat;
@@ -35,5 +35,9 @@ Status export_rollout(const RolloutFile *rollout, ExportFormat format, const cha
 
 // Converts an sRGB byte to linear [0,1].
 float export_linear(uint8_t value);
+
+// The axis of the world nearest to up, as the cameras are held (base/camera_rig.h): 0 .. 2. *sign is -1 where up is
+// against it. z without cameras, and of the simulator.
+int export_up(const RolloutFile *rollout, int *sign);
 
 #endif

@@ -129,12 +129,21 @@ static json_t *make_meshes(const RolloutFile *r, const Layout *bytes) {
     return out;
 }
 
-// Node 0 converts z up to y up and holds one node per step; all but the first start hidden.
+// Unit quaternion, w last, that turns the recording's up to y.
+static json_t *up_to_y(const RolloutFile *r) {
+    static const double turns[2][3][4] = {{{0, 0, M_SQRT1_2, M_SQRT1_2}, {0, 0, 0, 1}, {-M_SQRT1_2, 0, 0, M_SQRT1_2}},
+                                          {{0, 0, -M_SQRT1_2, M_SQRT1_2}, {1, 0, 0, 0}, {M_SQRT1_2, 0, 0, M_SQRT1_2}}};
+    int sign, axis = export_up(r, &sign);
+    const double *q = turns[sign < 0][axis];
+    return json_pack("[f,f,f,f]", q[0], q[1], q[2], q[3]);
+}
+
+// Node 0 turns up to y and holds one node per step; all but the first start hidden.
 static json_t *make_nodes(const RolloutFile *r) {
     json_t *out = json_array(), *children = json_array();
     for (size_t step = 0; step <= r->steps; step++) json_array_append_new(children, json_integer((json_int_t)step + 1));
-    json_array_append_new(out, json_pack("{s:s s:[f,f,f,f] s:o}", "name", "z up", "rotation", -M_SQRT1_2, 0.0, 0.0,
-                                         M_SQRT1_2, "children", children));
+    json_array_append_new(out,
+                          json_pack("{s:s s:o s:o}", "name", "up is y", "rotation", up_to_y(r), "children", children));
     for (size_t step = 0; step <= r->steps; step++) {
         char name[32];
         snprintf(name, sizeof name, "step %zu", step);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/file.h"
+#include "base/vector.h"
 #include "infer/export.h"
 #include "infer/rollout.h"
 
@@ -8,6 +9,14 @@
 float export_linear(uint8_t value) {
     double s = value / 255.0;
     return (float)(s <= 0.04045 ? s / 12.92 : pow((s + 0.055) / 1.055, 2.4));
+}
+
+int export_up(const RolloutFile *r, int *sign) {
+    double up[3];
+    rollout_up(&r->surface, r->world_from_camera, (size_t)r->V * (size_t)r->camera_frames, up);
+    int axis = vector_axis(up);
+    *sign = up[axis] < 0 ? -1 : 1;
+    return axis;
 }
 
 static void put_points(FILE *out, const float *x, size_t N) {
@@ -63,11 +72,12 @@ static void put_properties(FILE *out, const RolloutSet *set) {
 static bool put_scene(FILE *out, void *context) {
     const RolloutFile *r = context;
     double rate = r->time_step > 0 ? 1 / r->time_step : 1;
+    int sign, axis = export_up(r, &sign);
     fprintf(out,
             "#usda 1.0\n(\n    defaultPrim = \"particles\"\n    endTimeCode = %zu\n    framesPerSecond = %.9g\n"
-            "    metersPerUnit = 1\n    startTimeCode = 0\n    timeCodesPerSecond = %.9g\n    upAxis = \"Z\"\n)\n\n"
+            "    metersPerUnit = 1\n    startTimeCode = 0\n    timeCodesPerSecond = %.9g\n    upAxis = \"%s\"\n)\n\n"
             "def Points \"particles\"\n{\n",
-            r->steps, rate, rate);
+            r->steps, rate, rate, axis == 1 && sign > 0 ? "Y" : "Z");
     put_samples(out, r, "float3[] extent", put_extent);
     put_samples(out, r, "point3f[] points", put_points);
     put_properties(out, &r->sets[0]);

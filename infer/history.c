@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/history.h"
 
+#include "base/camera_rig.h"
+#include "model/lengths.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -86,6 +89,63 @@ static Status check_intervals(const Vpd *model, const EpisodeInfo *info, const F
     }
     return STATUS_OK;
 }
+
+// ---- data unlike those that the model learned from
+
+static void warn_of_up(const Vpd *model, const EpisodeInfo *info, const Log *log) {
+    const double far = 0.7071; // cosine of 45 degrees
+    double up[3];
+    int axis = (int)model->config.train.turn - TURN_X;
+    if (axis < 0 || !vpd_has_dynamics(model)) return;
+    if (!camera_rig_up(info->world_from_camera, episode_poses(info), 16 * sizeof *up, up)) return;
+    if (fabs(up[axis]) >= far) return;
+    for (int c = 0; c < 3; c++) up[c] = round(100 * up[c]) / 100 + 0.0; // never -0
+    log_warning(log,
+                "%s:/episodes/%s: its cameras are held with (%.2f, %.2f, %.2f) up, but the model learned gravity along "
+                "%c (train.turn), so its motion will be wrong; turn the poses of the data, with bounds and states, "
+                "until up is along %c",
+                info->file, info->name, up[0], up[1], up[2], 'x' + axis, 'x' + axis);
+}
+
+static Status measure_extent(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted,
+                             double *extent, Error *err) {
+    const EpisodeInfo *info = dataset_episode(dataset, episode);
+    Observation boxed = {.bounds = info->bounds};
+    if (info->bounds) return lengths_extent(1, &boxed, extent, err);
+    int *views = NULL, count = 0;
+    Frames frames = {0};
+    Status status = history_views(model, wanted, info, &views, &count, err);
+    FrameRequest first = {.episode = episode, .count = 1, .stride = 1, .views = views, .view_count = count};
+    if (status == STATUS_OK) status = dataset_read_frames(dataset, first, &frames, err);
+    free(views);
+    if (status != STATUS_OK) return status;
+    Observation seen = frames_observation(&frames);
+    status = lengths_extent(1, &seen, extent, err);
+    frames_free(&frames);
+    return status;
+}
+
+static void warn_of_extent(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted,
+                           const Log *log) {
+    const double most = 3;
+    const EpisodeInfo *info = dataset_episode(dataset, episode);
+    double extent, learned = model->config.data.extent;
+    Error unsaid = {0}; // what cannot be read is an error where it is needed
+    if (measure_extent(model, dataset, episode, wanted, &extent, &unsaid) != STATUS_OK) return;
+    if (extent <= most * learned && learned <= most * extent) return;
+    log_warning(log,
+                "%s:/episodes/%s: the scene is %.3g m wide, but the model learned in one of %.3g m (data.extent), so "
+                "its predictions will be wrong; are depth and poses in metres?",
+                info->file, info->name, extent, learned);
+}
+
+void history_warn(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted, const Log *log) {
+    if (!log) return;
+    warn_of_up(model, dataset_episode(dataset, episode), log);
+    warn_of_extent(model, dataset, episode, wanted, log);
+}
+
+// ---- reading
 
 Status history_read(const Vpd *model, const Dataset *dataset, const HistoryRequest *request, Frames *out, Error *err) {
     const EpisodeInfo *info = dataset_episode(dataset, request->episode);

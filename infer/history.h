@@ -4,6 +4,7 @@
 #ifndef VPD_INFER_HISTORY_H
 #define VPD_INFER_HISTORY_H
 
+#include "base/log.h"
 #include "datasets/dataset.h"
 #include "model/vpd.h"
 
@@ -23,6 +24,11 @@ int history_first_start(const Vpd *model, int stride);
 // Indices of the input views in the episode, into *views (at most V ints, malloc'ed).
 Status history_views(const Vpd *model, const IntList *wanted, const EpisodeInfo *info, int **views, int *count,
                      Error *err);
+
+// Warns where an episode is unlike what the model learned from: its cameras say that up is more than 45 degrees from
+// the model's (train.turn), or it is more than 3 times as wide or narrow as the model's extent (its bounds, or the
+// points of frame 0 in the input views `wanted`; nothing is said if that frame cannot be read).
+void history_warn(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted, const Log *log);
 
 // (T,V,H,W) of the input views; the last is the present one. The stride is that of history_stride.
 Status history_read(const Vpd *model, const Dataset *dataset, const HistoryRequest *request, Frames *out, Error *err);

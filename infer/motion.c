@@ -2,6 +2,7 @@
 #include "infer/motion.h"
 
 #include "base/camera.h"
+#include "base/camera_rig.h"
 #include "base/horn.h"
 #include "base/vector.h"
 
@@ -44,30 +45,33 @@ double line_fit_correlation(const LineFit *fit) {
 
 // ---- best rigid motion
 
-bool motion_rigid_residual(const float *before, const float *after, const uint16_t *object, int particles, int id,
-                           double *out) {
-    double mean_a[3] = {0}, mean_b[3] = {0}, S[9] = {0}, squares = 0;
+bool motion_fit_rigid(const float *before, const float *after, const uint16_t *object, int particles, int id,
+                      RigidFit *out) {
+    double S[9] = {0}, squares = 0, turn[4];
     int n = 0;
+    *out = (RigidFit){.residual = 0};
     for (int i = 0; i < particles; i++) {
         if (object[i] != id) continue;
         for (int c = 0; c < 3; c++) {
-            mean_a[c] += (double)before[3 * i + c];
-            mean_b[c] += (double)after[3 * i + c];
+            out->before[c] += (double)before[3 * i + c];
+            out->after[c] += (double)after[3 * i + c];
         }
         n++;
     }
     if (n < 4) return false;
+    for (int c = 0; c < 3; c++) out->before[c] /= n, out->after[c] /= n;
     for (int i = 0; i < particles; i++) {
         if (object[i] != id) continue;
         double a[3], b[3];
         for (int c = 0; c < 3; c++) {
-            a[c] = (double)before[3 * i + c] - mean_a[c] / n;
-            b[c] = (double)after[3 * i + c] - mean_b[c] / n;
+            a[c] = (double)before[3 * i + c] - out->before[c];
+            b[c] = (double)after[3 * i + c] - out->after[c];
             squares += a[c] * a[c] + b[c] * b[c];
         }
         for (int k = 0; k < 9; k++) S[k] += a[k / 3] * b[k % 3];
     }
-    *out = sqrt(fmax(squares - 2 * horn_rotation(S, NULL), 0) / n);
+    out->residual = sqrt(fmax(squares - 2 * horn_rotation(S, turn), 0) / n);
+    rotation_from_quaternion(turn, out->rotation);
     return true;
 }
 
@@ -142,15 +146,13 @@ static ObjectMotion measure_object(const MotionStep *step, int k) {
 
 static double norm(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
-// Two unit vectors across `up`.
-static void horizontal_axes(const double up[3], double a[3], double b[3]) {
-    int least = 0;
-    for (int c = 1; c < 3; c++)
-        if (fabs(up[c]) < fabs(up[least])) least = c;
-    for (int c = 0; c < 3; c++) a[c] = (c == least) - up[least] * up[c];
-    double length = norm(a);
-    for (int c = 0; c < 3; c++) a[c] /= length;
-    for (int c = 0; c < 3; c++) b[c] = up[(c + 1) % 3] * a[(c + 2) % 3] - up[(c + 2) % 3] * a[(c + 1) % 3];
+// How far the particles' rigid motion takes the object's centre; with few particles, their mean motion.
+static void centre_motion(const MotionStep *step, int k, const RigidFit *fit, const double mean[3], double out[3]) {
+    const double *centre = step->position0 + 3 * k;
+    for (int c = 0; c < 3; c++) {
+        out[c] = fit ? fit->after[c] - centre[c] : mean[c];
+        for (int d = 0; d < 3 && fit; d++) out[c] += fit->rotation[3 * c + d] * (centre[d] - fit->before[d]);
+    }
 }
 
 static void add_object(MotionTally *tally, const MotionStep *step, int k, const double axes[3][3]) {
@@ -159,17 +161,21 @@ static void add_object(MotionTally *tally, const MotionStep *step, int k, const 
         tally->unseen++;
         return;
     }
-    double error[3], centre_error[3], spread;
+    double error[3], centre[3], centre_error[3];
+    RigidFit fit;
+    bool rigid = motion_fit_rigid(step->before, step->after, step->object, step->particles, k + 1, &fit);
+    centre_motion(step, k, rigid ? &fit : NULL, object.predicted, centre_error);
     for (int c = 0; c < 3; c++) {
         error[c] = object.predicted[c] - object.truth[c];
-        centre_error[c] = object.predicted[c] - (step->position1[3 * k + c] - step->position0[3 * k + c]);
+        centre[c] = step->position1[3 * k + c] - step->position0[3 * k + c];
+        centre_error[c] -= centre[c];
     }
     mean_add(&tally->error, norm(error));
     mean_add(&tally->centre_error, norm(centre_error));
+    mean_add(&tally->centre_motion, norm(centre));
     mean_add(&tally->point_error, object.point_error);
     mean_add(&tally->true_motion, norm(object.truth));
-    if (motion_rigid_residual(step->before, step->after, step->object, step->particles, k + 1, &spread))
-        mean_add(&tally->spread, spread);
+    if (rigid) mean_add(&tally->spread, fit.residual);
     for (int a = 0; a < 3; a++)
         line_fit_add(a < 2 ? &tally->horizontal : &tally->vertical, vector_dot(object.truth, axes[a]),
                      vector_dot(object.predicted, axes[a]));
@@ -185,15 +191,19 @@ static void add_floor(MotionTally *tally, const MotionStep *step) {
     }
 }
 
+void motion_up(int turn, const double *poses, size_t count, double up[3]) {
+    camera_rig_up(poses, count, 16 * sizeof *poses, up);
+    for (int c = 0; c < 3 && turn != TURN_NONE; c++) up[c] = c == turn - TURN_X ? copysign(1, up[c]) : 0;
+}
+
 bool motion_add(MotionTally *tally, const MotionStep *step) {
-    const double z[3] = {0, 0, 1};
     double axes[3][3];
     if (!step_is_finite(step)) {
         tally->rejected++;
         return false;
     }
-    memcpy(axes[2], step->up ? step->up : z, sizeof axes[2]);
-    horizontal_axes(axes[2], axes[0], axes[1]);
+    memcpy(axes[2], step->up, sizeof axes[2]);
+    camera_rig_across(axes[2], axes[0], axes[1]);
     for (int k = 0; k < step->objects; k++) add_object(tally, step, k, axes);
     add_floor(tally, step);
     return true;

@@ -5,8 +5,10 @@
 // axes.
 //
 // For object k with particles i, its true rigid motion takes particle i to  y_i = R1 R0^T (x0_i - c0) + c1.
-//   error        |mean(x1_i - x0_i) - mean(y_i - x0_i)|        centre_error   |mean(x1_i - x0_i) - (c1 - c0)|
-//   point_error  mean |x1_i - y_i|                              true_motion    |mean(y_i - x0_i)|
+//   error        |mean(x1_i - x0_i) - mean(y_i - x0_i)|        true_motion    |mean(y_i - x0_i)|
+//   point_error  mean |x1_i - y_i|                              centre_motion  |c1 - c0|
+//   centre_error |R (c0 - mean x0_i) + mean x1_i - c1|, R of the best rigid registration of x0 with x1 (with fewer than
+//                4 particles |mean(x1_i - x0_i) - (c1 - c0)|): the turning of objects does not count
 //   spread       root mean square residual of x1 after the best rigid registration of x0 (Kabsch; at least 4 particles)
 // Slopes and correlations are of predicted mean(x1_i - x0_i) against true mean(y_i - x0_i). Both horizontal components
 // are samples of one regression, the component along `up` of another.
@@ -14,6 +16,7 @@
 #define VPD_INFER_MOTION_H
 
 #include "infer/metrics.h"
+#include "model/config.h"
 
 // Sums for regressing y on x.
 typedef struct LineFit {
@@ -28,8 +31,9 @@ double line_fit_slope_centred(const LineFit *fit); // with an intercept
 double line_fit_correlation(const LineFit *fit);
 
 typedef struct MotionTally {
-    Mean error, centre_error, point_error, true_motion, spread; // one value per object, metres
-    Mean floor_drift;                                           // one value per background particle: |x1 - x0|
+    // one value per object, metres
+    Mean error, centre_error, point_error, true_motion, centre_motion, spread;
+    Mean floor_drift; // one value per background particle: |x1 - x0|
     LineFit horizontal, vertical;
     size_t unseen;   // objects without particles
     size_t ignored;  // particles whose id is not an object
@@ -42,7 +46,7 @@ typedef struct MotionStep {
     const uint16_t *object;                  // (N) 0 = background, k+1 = object k
     const double *position0, *position1;     // (O,3)
     const double *quaternion0, *quaternion1; // (O,4) w first, world from object; both NULL: objects do not rotate
-    const double *up;                        // (3) unit vector; NULL = z
+    double up[3];                            // unit vector
 } MotionStep;
 
 // The rigid motion of an object from step 0: y = R x + t.
@@ -53,12 +57,21 @@ typedef struct TrueMotion {
 // The true motion of object k; of `step` the poses alone are read.
 TrueMotion motion_of_object(const MotionStep *step, int k);
 
+// Unit vector against gravity: along the axis that training turned about (`turn`: TurnAxis), else as the cameras are
+// held (base/camera_rig.h), which also say which way. poses (count,4,4).
+void motion_up(int turn, const double *poses, size_t count, double up[3]);
+
 // Returns false, and counts `rejected` alone, if a position or pose is not finite.
 bool motion_add(MotionTally *tally, const MotionStep *step);
 
-// Root mean square residual of `after` against the best rigid motion of `before`, for particles with `object` = id.
-// Returns false for fewer than 4 particles.
-bool motion_rigid_residual(const float *before, const float *after, const uint16_t *object, int particles, int id,
-                           double *out);
+// The best rigid motion of an object's particles: x goes to rotation (x - before) + after.
+typedef struct RigidFit {
+    double before[3], after[3], rotation[9]; // means, metres
+    double residual;                         // root mean square, metres
+} RigidFit;
+
+// Of the particles with `object` = id. Returns false for fewer than 4.
+bool motion_fit_rigid(const float *before, const float *after, const uint16_t *object, int particles, int id,
+                      RigidFit *out);
 
 #endif

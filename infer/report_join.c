@@ -36,7 +36,8 @@ static void line_fit(Numbers *n, LineFit *fit) {
 }
 
 static void tally(Numbers *n, MotionTally *t) {
-    Mean *means[] = {&t->error, &t->centre_error, &t->point_error, &t->true_motion, &t->spread, &t->floor_drift};
+    Mean *means[] = {&t->error,         &t->centre_error, &t->point_error, &t->true_motion,
+                     &t->centre_motion, &t->spread,       &t->floor_drift};
     for (size_t i = 0; i < sizeof means / sizeof *means; i++) mean(n, means[i]);
     line_fit(n, &t->horizontal);
     line_fit(n, &t->vertical);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JSON. docs/evaluation.md explains every key.
 #include "base/json.h"
+#include "base/vector.h"
 #include "base/version.h"
 #include "infer/report.h"
 
@@ -60,13 +61,14 @@ static bool put_pictures(const Report *report, FILE *out) {
 }
 
 static json_t *motion_row(const MotionTally *t, ReportMethod method, int step) {
-    return json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "method",
+    return json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "method",
                      report_method_name(method), "step", step, "true_motion_m", mean_json(&t->true_motion), "error_m",
-                     mean_json(&t->error), "centre_error_m", mean_json(&t->centre_error), "particle_error_m",
-                     mean_json(&t->point_error), "spread_m", mean_json(&t->spread), "floor_drift_m",
-                     mean_json(&t->floor_drift), "horizontal", line_json(&t->horizontal), "vertical",
-                     line_json(&t->vertical), "objects_unseen", (json_int_t)t->unseen, "particles_ignored",
-                     (json_int_t)t->ignored, "steps_not_finite", (json_int_t)t->rejected);
+                     mean_json(&t->error), "centre_error_m", mean_json(&t->centre_error), "centre_motion_m",
+                     mean_json(&t->centre_motion), "particle_error_m", mean_json(&t->point_error), "spread_m",
+                     mean_json(&t->spread), "floor_drift_m", mean_json(&t->floor_drift), "horizontal",
+                     line_json(&t->horizontal), "vertical", line_json(&t->vertical), "objects_unseen",
+                     (json_int_t)t->unseen, "particles_ignored", (json_int_t)t->ignored, "steps_not_finite",
+                     (json_int_t)t->rejected);
 }
 
 static bool put_motion(const Report *report, FILE *out) {
@@ -91,14 +93,19 @@ static json_t *text_json(const char *text) {
     return json_string(clean);
 }
 
+static json_t *up_json(const Report *report) {
+    const double *up = report->up;
+    return vector_dot(up, up) > 0 ? json_pack("[f,f,f]", up[0], up[1], up[2]) : json_null();
+}
+
 static bool put_heading(const Report *report, FILE *out) {
     const char *key;
-    json_t *value,
-        *head = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o}", "format", "vpd-eval",
-                          "version", 1, "vpd", version_number(), "commit", version_commit(), "model",
-                          text_json(report->model), "data", text_json(report->data), "split", text_json(report->split),
-                          "moving_pixels", text_json(report->moving), "episodes", report->episodes, "rollouts",
-                          report->rollouts, "steps", report->steps, "time_step_s", json_finite(report->time_step));
+    json_t *value, *head = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o}", "format",
+                                     "vpd-eval", "version", 1, "vpd", version_number(), "commit", version_commit(),
+                                     "model", text_json(report->model), "data", text_json(report->data), "split",
+                                     text_json(report->split), "moving_pixels", text_json(report->moving), "episodes",
+                                     report->episodes, "rollouts", report->rollouts, "steps", report->steps,
+                                     "time_step_s", json_finite(report->time_step), "up", up_json(report));
     if (!head) return false;
     json_object_foreach(head, key, value) {
         fprintf(out, " \"%s\": ", key);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as aligned text.
+#include "base/vector.h"
 #include "infer/report.h"
 
 #include <math.h>
@@ -96,21 +97,25 @@ static void print_pictures(const Report *report, const Columns *columns, ReportG
 
 // ---- motion
 
+// Slopes along directions in which next to nothing moves (3 % of the motion) say nothing.
 static double motion_value(const Report *report, const void *what, int step) {
     const MotionTally *tally = report->motion + step; // of METHOD_MODEL
+    const double least = 0.03 * 0.03 * (tally->horizontal.xx + tally->vertical.xx);
+    bool horizontal = tally->horizontal.xx >= least, vertical = tally->vertical.xx >= least;
     switch (*(const int *)what) {
     case 0: return mean_value(&tally->true_motion);
     case 1: return mean_value(&tally->error);
-    case 2: return mean_value(&tally->centre_error);
-    case 3: return mean_value(&tally->point_error);
-    case 4: return mean_value(&tally->spread);
-    case 5: return mean_value(&tally->floor_drift);
-    case 6: return line_fit_slope(&tally->horizontal);
-    case 7: return line_fit_slope(&tally->vertical);
-    case 8: return line_fit_slope_centred(&tally->horizontal);
-    case 9: return line_fit_slope_centred(&tally->vertical);
-    case 10: return line_fit_correlation(&tally->horizontal);
-    case 11: return line_fit_correlation(&tally->vertical);
+    case 2: return mean_value(&tally->centre_motion);
+    case 3: return mean_value(&tally->centre_error);
+    case 4: return mean_value(&tally->point_error);
+    case 5: return mean_value(&tally->spread);
+    case 6: return mean_value(&tally->floor_drift);
+    case 7: return horizontal ? line_fit_slope(&tally->horizontal) : NAN;
+    case 8: return vertical ? line_fit_slope(&tally->vertical) : NAN;
+    case 9: return horizontal ? line_fit_slope_centred(&tally->horizontal) : NAN;
+    case 10: return vertical ? line_fit_slope_centred(&tally->vertical) : NAN;
+    case 11: return horizontal ? line_fit_correlation(&tally->horizontal) : NAN;
+    case 12: return vertical ? line_fit_correlation(&tally->vertical) : NAN;
     default: return NAN;
     }
 }
@@ -118,7 +123,8 @@ static double motion_value(const Report *report, const void *what, int step) {
 static void print_motion(const Report *report, const Columns *columns, FILE *out) {
     static const char *const names[] = {"true motion, cm",
                                         "error, cm",
-                                        "error against the centre, cm",
+                                        "true motion of the centre, cm",
+                                        "error of the centre, cm",
                                         "error of each particle, cm",
                                         "spread within an object, cm",
                                         "floor drift, cm",
@@ -128,7 +134,7 @@ static void print_motion(const Report *report, const Columns *columns, FILE *out
                                         "slope with offset, vertical",
                                         "correlation, horizontal",
                                         "correlation, vertical"};
-    enum { ROWS = sizeof names / sizeof *names, LENGTHS = 6 };
+    enum { ROWS = sizeof names / sizeof *names, LENGTHS = 7 };
     int first = 0;
     if (!row_has_value(report, motion_value, &first)) return;
     print_steps("MOTION OF OBJECT PARTICLES", columns, out);
@@ -152,6 +158,9 @@ static void print_heading(const Report *report, FILE *out) {
     if (report->rollouts) fprintf(out, "rollouts      %d of %d episodes\n", report->rollouts, report->episodes);
     if (report->time_step > 0) fprintf(out, "step          %.4g s\n", report->time_step);
     if (report->moving[0]) fprintf(out, "moving        %s\n", report->moving);
+    double up[3];
+    for (int c = 0; c < 3; c++) up[c] = round(100 * report->up[c]) / 100 + 0.0; // never -0
+    if (vector_dot(up, up) > 0) fprintf(out, "up            (%.2f, %.2f, %.2f)\n", up[0], up[1], up[2]);
 }
 
 static void print_verdict(const Report *report, FILE *out) {

@@ -92,7 +92,7 @@ static void say_motion(const Facts *f, char *out, size_t size) {
     else if (!isfinite(f->way))
         snprintf(out, size, "not measured: that takes a model, and state/object_position and masks in the data");
     else if (f->way < MOVES_METRES)
-        snprintf(out, size, "the objects do not move; the predicted ones move by %.1f cm", 100 * f->error);
+        snprintf(out, size, "the objects move less than 1 mm; the predicted ones move by %.3g cm", 100 * f->error);
     else
         snprintf(out, size, "%s predicting no motion: error %.1f cm, true motion %.1f cm (%.0f %%, steps 1 to %d)",
                  compared(1 - f->error / f->way, SAME_SHARE), 100 * f->error, 100 * f->way, 100 * f->error / f->way,

@@ -121,8 +121,9 @@ Status video_write_mp4(const Video *video, const char *path, Error *err) {
 // ---- by name
 
 Status video_check_path(const char *path, Error *err) {
-    static const char *const others[] = {".jpg", ".jpeg", ".png",  ".bmp", ".webp", ".tif", ".tiff", ".exr",
-                                         ".avi", ".mov",  ".webm", ".mkv", ".m4v",  ".mpg", ".mpeg"};
+    static const char *const others[] = {".jpg", ".jpeg", ".png", ".bmp",  ".webp", ".tif",  ".tiff", ".exr",  ".avi",
+                                         ".mov", ".webm", ".mkv", ".m4v",  ".mpg",  ".mpeg", ".h5",   ".hdf5", ".ply",
+                                         ".xyz", ".npy",  ".npz", ".json", ".yaml", ".svg",  ".pdf"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         size_t length = strlen(path), end = strlen(others[i]);
         if (length > end && !strcasecmp(path + length - end, others[i]) && !file_is_folder(path))

@@ -87,7 +87,7 @@ static inline Status edit_scene_apply(RolloutFile *file, const char *const *edit
     EditList *list = edit_list_create();
     Status status = STATUS_OK;
     assert_non_null(list);
-    for (; *edits && status == STATUS_OK; edits++) status = edit_list_add(list, *edits, err);
+    for (; *edits && status == STATUS_OK; edits++) status = edit_list_add(list, "--do", *edits, err);
     if (status == STATUS_OK) status = device_open("cpu", 1, &device, err);
     if (status == STATUS_OK) status = edit_apply(list, device, NULL, step, file, report, err);
     device_close(device);

@@ -87,6 +87,30 @@ static void untrained_is_no_dynamics(void **state) {
     }
 }
 
+// Up is along the axis of train.turn, else at right angles to the cameras' x axes (the world's look_at). The ball flies
+// along x.
+static void up_is_of_the_cameras_or_the_training(void **state) {
+    (void)state;
+    static const double cameras[3] = {0.3, 0.2, 1}, y[3] = {0, 1, 0};
+    World world;
+    world_open(&world, WORLD_PLAIN);
+    for (int turned = 0; turned < 2; turned++) {
+        const double *up = turned ? y : cameras;
+        double length = sqrt(up[0] * up[0] + up[1] * up[1] + up[2] * up[2]);
+        Report report;
+        world_model(&world, (const char *[]){turned ? "train.turn=y" : "train.turn=none", NULL}, false);
+        plan_and_run(&world, (EvalChoice){.episodes = ALL_EPISODES, .episode_count = 1, .steps = 4},
+                     (EvalOptions){.motion_only = true}, &report);
+        for (int c = 0; c < 3; c++) assert_close(report.up[c], up[c] / length, 1e-3, 0); // a little decides the sign
+        const MotionTally *motion = report_motion(&report, METHOD_MODEL, 4);
+        double upward = 0.4 * up[0] / length;
+        assert_close(motion->vertical.xx, 2 * upward * upward, 1e-3, 0); // two starts, of .4 m
+        assert_close(motion->horizontal.xx, 2 * (0.16 - upward * upward), 1e-3, 0);
+        report_free(&report);
+    }
+    world_close(&world);
+}
+
 // The same motion as with pictures, and none of those.
 static void motion_alone_draws_nothing(void **state) {
     (void)state;
@@ -139,6 +163,44 @@ static void motion_that_cannot_be_measured(void **state) {
         eval_episodes_free(&episodes);
         world_close(&world);
     }
+}
+
+// One warning where the cameras' up, (.3, .2, 1), is another one than the model's, or where the scene, 2 m wide, is
+// much larger or smaller than the model's. None of up for no gravity or no model of motion.
+static void unlike_data_are_told(void **state) {
+    (void)state;
+    static const char *const up = "held with (0.28, 0.19, 0.94) up, but the model learned gravity along y";
+    static const struct {
+        const char *turn, *sets, *extent, *words; // words NULL: silent
+    } cases[] = {{"train.turn=y", "model.T=2", "data.extent=2", up},
+                 {"train.turn=z", "model.T=2", "data.extent=2", NULL},
+                 {"train.turn=none", "model.T=2", "data.extent=2", NULL},
+                 {"train.turn=y", "model.T=1", "data.extent=2", NULL},
+                 {"train.turn=z", "model.T=2", "data.extent=0.7", NULL},
+                 {"train.turn=z", "model.T=2", "data.extent=0.6", "2 m wide, but the model learned in one of 0.6 m"},
+                 {"train.turn=z", "model.T=2", "data.extent=7", "2 m wide, but the model learned in one of 7 m"}};
+    World world;
+    world_open(&world, WORLD_PLAIN);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL;
+        size_t length = 0;
+        Log log = {.out = open_memstream(&text, &length), .quiet = true};
+        EvalEpisodes episodes;
+        Report report = {0};
+        Error err = {0};
+        world_model(&world, (const char *[]){cases[i].turn, cases[i].sets, cases[i].extent, NULL}, false);
+        Session session = {.model = world.model, .meta.time_step = WORLD_STEP};
+        assert_status_ok(eval_episodes_choose(world.dataset, "train,val,test", NULL, 0, &episodes, &err), err);
+        EvalRequest request = {.episodes = &episodes, .steps = 1, .log = &log};
+        assert_status_ok(eval_request_run(&session, world.dataset, &request, &report, &err), err);
+        fclose(log.out);
+        const char *found = cases[i].words ? strstr(text, cases[i].words) : NULL;
+        assert_true(cases[i].words ? found && !strstr(found, "warning") : !*text);
+        free(text);
+        report_free(&report);
+        eval_episodes_free(&episodes);
+    }
+    world_close(&world);
 }
 
 static void read_picture(const char *folder, const char *name, Image *image) {
@@ -402,6 +464,8 @@ static void films(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(untrained_is_no_dynamics),
+        cmocka_unit_test(up_is_of_the_cameras_or_the_training),
+        cmocka_unit_test(unlike_data_are_told),
         cmocka_unit_test(motion_alone_draws_nothing),
         cmocka_unit_test(pictures_are_the_rollouts),
         cmocka_unit_test(starts_that_fit),

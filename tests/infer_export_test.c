@@ -264,6 +264,53 @@ static void check_meshes(const Gltf *g, const RolloutFile *r, bool colours) {
     }
 }
 
+// One level camera; this axis of the world is up, or down (sign -1).
+static void look_level(RolloutFile *r, int axis, int sign) {
+    r->V = r->camera_frames = 1;
+    r->world_from_camera = memory(16 * sizeof(double));
+    memset(r->world_from_camera, 0, 16 * sizeof(double));
+    r->world_from_camera[4 * ((axis + 1) % 3)] = 1;         // x: level
+    r->world_from_camera[4 * axis + 1] = -sign;             // y: down
+    r->world_from_camera[4 * ((axis + 2) % 3) + 2] = -sign; // z: ahead
+    r->world_from_camera[15] = 1;
+}
+
+// The file's quaternion q turns up to y: v + 2 q x (q x v + w v).
+static void test_up(void **state) {
+    (void)state;
+    Error err = {0};
+    for (int axis = 0; axis < 3; axis++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            RolloutFile r = make_rollout(0, false);
+            look_level(&r, axis, sign);
+            assert_status_ok(export_gltf(&r, place("a.glb"), &err), err);
+            assert_status_ok(export_usda(&r, place("a.usda"), &err), err);
+            Gltf g = open_gltf(place("a.glb"));
+            double q[4], v[3] = {0}, t[3];
+            for (size_t i = 0; i < 4; i++)
+                q[i] = json_number_value(json_array_get(json_object_get(item(&g, "nodes", 0), "rotation"), i));
+            v[axis] = sign;
+            for (int c = 0; c < 3; c++)
+                t[c] = q[(c + 1) % 3] * v[(c + 2) % 3] - q[(c + 2) % 3] * v[(c + 1) % 3] + q[3] * v[c];
+            for (int c = 0; c < 3; c++)
+                assert_close(v[c] + 2 * (q[(c + 1) % 3] * t[(c + 2) % 3] - q[(c + 2) % 3] * t[(c + 1) % 3]), c == 1,
+                             1e-9, 0);
+            size_t length;
+            char *text = read_all(place("a.usda"), &length);
+            assert_non_null(strstr(text, axis == 1 && sign > 0 ? "upAxis = \"Y\"" : "upAxis = \"Z\""));
+            free(text);
+            close_gltf(&g);
+            rollout_file_free(&r);
+        }
+    // However a scene of the simulator is looked at, its up is z.
+    RolloutFile r = make_rollout(0, false);
+    look_level(&r, 1, 1);
+    r.surface.frames = 1;
+    int sign;
+    assert_int_equal(export_up(&r, &sign), 2);
+    rollout_file_free(&r);
+}
+
 // The scale that an animation by steps gives a node at a time.
 static float scale_at(const Gltf *g, size_t step, double time) {
     const json_t *animation = item(g, "animations", 0);
@@ -357,6 +404,6 @@ static void usda(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ply), cmocka_unit_test(npz), cmocka_unit_test(gltf),
-                                       cmocka_unit_test(usda)};
+                                       cmocka_unit_test(test_up), cmocka_unit_test(usda)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

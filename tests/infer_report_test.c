@@ -135,7 +135,7 @@ static void add_motion(Report *report) {
     const double here[3] = {0, 0, 0}, there[3] = {0.1, 0, -0.2};
     for (int i = 0; i < 18; i++) after[i] = before[i] + (i < 12 ? (float)there[i % 3] * 0.5f : 0);
     for (int step = 1; step <= STEPS; step++) {
-        MotionStep s = {6, 1, before, after, object, here, there, NULL, NULL, NULL};
+        MotionStep s = {6, 1, before, after, object, here, there, NULL, NULL, {0, 0, 1}};
         assert_true(motion_add(report_motion(report, METHOD_MODEL, step), &s));
     }
 }
@@ -254,7 +254,7 @@ static void test_verdict(void **state) {
     for (int heldout = 0; heldout < 2; heldout++) set_psnr(&r, METHOD_MODEL, heldout, 25);
     for (int heldout = 0; heldout < 2; heldout++) set_psnr(&r, METHOD_COPY, heldout, 25.2);
     assert_verdict(&r, "no better than copying the last frame",
-                   "the objects do not move; the predicted ones move by 1.0 cm",
+                   "the objects move less than 1 mm; the predicted ones move by 1 cm",
                    "static background: on all pixels copying the last frame is 0.2 dB better");
     report_free(&r);
     assert_status_ok(report_init(&empty, STEPS, VIEWS, &err), err);
@@ -291,6 +291,28 @@ static void test_json(void **state) {
     report_free(&report);
 }
 
+// What hardly moves upward has no vertical slope in the table.
+static void test_next_to_no_motion(void **state) {
+    (void)state;
+    for (int still = 0; still < 2; still++) {
+        Report report;
+        fill(&report);
+        for (int step = 1; step <= STEPS; step++) {
+            MotionTally *tally = report_motion(&report, METHOD_MODEL, step);
+            tally->horizontal = tally->vertical = (LineFit){0};
+            line_fit_add(&tally->horizontal, 1, 0.5);
+            line_fit_add(&tally->vertical, still ? 0.02 : 0.04, 0.5);
+        }
+        char *text = written(&report, 't'), *row = strstr(text, "slope, vertical");
+        assert_non_null(row);
+        *strchr(row, '\n') = 0;
+        assert_int_equal(strstr(row, "12.50") == NULL, still);
+        assert_non_null(strstr(text, "0.50")); // horizontal
+        free(text);
+        report_free(&report);
+    }
+}
+
 static void test_svg(void **state) {
     (void)state;
     Report report;
@@ -325,9 +347,9 @@ static void test_chosen_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),       cmocka_unit_test(test_shapes),  cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_table),        cmocka_unit_test(test_json),    cmocka_unit_test(test_svg),
-        cmocka_unit_test(test_chosen_steps), cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_places), cmocka_unit_test(test_shapes),       cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_table),  cmocka_unit_test(test_json),         cmocka_unit_test(test_next_to_no_motion),
+        cmocka_unit_test(test_svg),    cmocka_unit_test(test_chosen_steps), cmocka_unit_test(test_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,15 @@ static void episodes_by_name(void **state) {
     assert_string_equal(label.text, "more.h5:000000");
     assert_status_ok(dataset_find_episode(world.dataset, label.text, &episode, &err), err);
     assert_int_equal(episode, 3);
+    for (int i = 0; i < 2; i++) {
+        const char *origin[] = {"/elsewhere/more.h5", "data.h5"};
+        assert_status_ok(dataset_find_origin(world.dataset, origin[i], "000000", &episode, &err), err);
+        assert_int_equal(episode, i ? 0 : 3);
+    }
+    assert_status_ok(dataset_find_origin(world.dataset, "gone.h5", "000002", &episode, &err), err);
+    assert_int_equal(episode, 2);
+    assert_status_error(dataset_find_origin(world.dataset, "gone.h5", "000000", &episode, &err), STATUS_BAD_INPUT, err,
+                        "2 episodes have the name 000000");
     assert_status_error(dataset_find_episode(world.dataset, "ore.h5:000000", &episode, &err), STATUS_BAD_INPUT, err,
                         "no episode ore.h5:000000");
     world_close(&world);

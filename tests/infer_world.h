@@ -11,7 +11,7 @@
 
 typedef struct WorldShape {
     int F, V, H, W, episodes; // splits go train, val, test, train, ...; with V > 2 the last view is held out
-    bool moving_cameras, no_depth, no_mask, no_state;
+    bool moving_cameras, no_depth, no_mask, no_state, at_rest;
 } WorldShape;
 
 static const WorldShape WORLD_PLAIN = {.F = 8, .V = 3, .H = 24, .W = 28, .episodes = 3};
@@ -32,6 +32,7 @@ static inline void world_open(World *world, WorldShape shape) {
     test_make_folder(world->folder);
     snprintf(world->data, sizeof world->data, "%s/data.h5", world->folder);
     world->scene = scene_make(shape.F, shape.V, shape.H, shape.W, shape.moving_cameras ? SCENE_MOVING : 0);
+    for (int i = 3; i < 3 * shape.F && shape.at_rest; i++) world->scene.position[i] = world->scene.position[i - 3];
     scene_finish(&world->scene);
     world->scene.info.has_mask = !shape.no_mask;
     if (shape.no_state) world->scene.info.object_position = world->scene.info.object_quaternion = NULL;

@@ -113,9 +113,9 @@ def by_trimesh(name, x):
     for step, positions in enumerate(x):
         transform, geometry = scene.graph[f"step {step}"]
         assert np.array_equal(np.float32(scene.geometry[geometry].vertices), positions)
-        if step == 0:  # z up has become y up
+        if step == 0:  # the camera's y is down, and has become -y
             world = trimesh.transform_points(positions, transform)
-            assert np.allclose(world, positions[:, [0, 2, 1]] * [1, 1, -1], atol=1e-5)
+            assert np.allclose(world, positions * [1, -1, -1], atol=1e-5)
 
 def by_usd(name, x, time, widths):
     from pxr import Usd, UsdGeom

@@ -49,6 +49,9 @@ fi
 # A page of an episode that is shorter than the steps that pages measure.
 expect 0 "*" "" "$VPD" page -q "$data" --run "$run" --start 3 --steps 4 --threads 1 -o "$folder/page.html"
 
+expect 0 "*" "*" "$VPD" data subset -q "$data" --split train:1,val:1,test:1 --frames 2 -o "$folder/two.h5"
+expect 0 "*" "" "$VPD" page -q "$folder/two.h5" --run "$run" --steps 2 --threads 1 -o "$folder/two.html"
+
 # ffmpeg is looked for before anything is drawn, or even read.
 mkdir "$folder/empty"
 expect 1 "" "out.mp4: MP4 needs the program ffmpeg" env PATH="$folder/empty" "$VPD" render "$out" --size 16384x16384 -o "$folder/out.mp4"

@@ -14,6 +14,8 @@ expect 2 "" 'unknown command "--frobnicate"' "$VPD" --frobnicate
 
 expect 0 "--threads N" "" "$VPD" version --help
 expect 0 "--threads N" "" "$VPD" help version
+expect 0 "sim fit         find numbers" "" "$VPD" sim --help
+expect 0 "data check" "" "$VPD" help data
 expect 2 "" "unknown flag --thread; did you mean --threads?" "$VPD" version --thread 2
 expect 2 "" 'unknown flag -z; "vpd version --help" lists them' "$VPD" version -z
 expect 2 "" "--threads needs a value" "$VPD" version --threads
