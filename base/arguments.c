@@ -39,7 +39,8 @@ Status argument_unknown(const ArgumentReader *reader, const YamlNode *node, cons
 Status argument_wrong(const ArgumentReader *reader, const YamlNode *node, const char *expected) {
     char list[32];
     snprintf(list, sizeof list, "a list of %zu", node->count);
-    const char *found = node->kind == YAML_LIST ? list : node->kind == YAML_MAP ? "a map" : node->text;
+    const char *map = node->count ? "a map" : "an empty map";
+    const char *found = node->kind == YAML_LIST ? list : node->kind == YAML_MAP ? map : node->text;
     return argument_error(reader, node, "%s: expected %s, found %.64s", node->key ? node->key : "the list", expected,
                           *found ? found : "nothing");
 }
@@ -48,7 +49,7 @@ static Status wrong_number(const ArgumentReader *reader, const Argument *argumen
     char expected[160], range[80] = "";
     bool whole = argument->type == ARG_WHOLE || argument->type == ARG_WHOLES;
     if (fabs(argument->min) < 1e9 || fabs(argument->max) < 1e9)
-        snprintf(range, sizeof range, " from %g to %g", argument->min, argument->max);
+        snprintf(range, sizeof range, " from %.9g to %.9g", argument->min, argument->max);
     if (argument->numbers)
         snprintf(expected, sizeof expected, "a list of %d %s numbers%s", argument->numbers, whole ? "whole" : "finite",
                  range);
@@ -64,7 +65,7 @@ static Status wrong_entry(const ArgumentReader *reader, const Argument *argument
         return argument_error(reader, entry, "%s: expected %d finite numbers, found \"%.64s\" among them", key,
                               argument->numbers, entry->text);
     if (entry->kind == YAML_TEXT)
-        return argument_error(reader, entry, "%s: expected %snumbers from %g to %g, found %.64s among them", key,
+        return argument_error(reader, entry, "%s: expected %snumbers from %.9g to %.9g, found %.64s among them", key,
                               argument->type == ARG_WHOLES ? "whole " : "", argument->min, argument->max, entry->text);
     return argument_error(reader, entry, "%s: expected %d finite numbers, found %s among them", key, argument->numbers,
                           entry->kind == YAML_LIST ? "a list" : "a map");

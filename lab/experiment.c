@@ -29,8 +29,7 @@ const Experiment experiments[] = {
      100, experiment_fem},
     {"landscape",
      "A soft ball of 1 kg (mu = lambda = 1000 Pa, radius 1 m) is pushed to the side by a known force for one frame, "
-     "and "
-     "flies for 2 s. The loss, half the sum of the squared differences of all pixels and a mean over the compared "
+     "and flies for 2 s. The loss, half the sum of the squared differences of all pixels and a mean over the compared "
      "frames (as in the paper's code), against the mass that the simulation assumes, 0.1 to 5 kg. In the paper it has "
      "one minimum, and the loss over the first and last frame is the steepest. The paper does not say how hard its "
      "bodies are pushed. After 0.6 N the lightest ball is 0.4 m from its start at the end, and still covers most of "
@@ -41,8 +40,7 @@ const Experiment experiments[] = {
      "A soft box of 1 kg on the ground is to be pushed so that it slides to a place 0.5 to 1.5 m away, in any "
      "direction, within 1.5 s. Its friction mu is 0.2 to 0.6. A policy of three linear layers with 64 hidden units is "
      "given place and friction, and chooses the velocity at the start. It learns from the gradient of rollouts, each "
-     "of "
-     "them one op on the tape (`sim/on_tape.h`), in f32: 400 updates of Adam with 32 new places and frictions each. "
+     "of them one op on the tape (`sim/on_tape.h`), in f32: 400 updates of Adam with 32 new places and frictions each. "
      "Figures are of places and frictions that it has not seen (the instances). A rigid point would need the velocity "
      "sqrt(2 mu g d) for the distance d.",
      1000, experiment_policy},

@@ -105,7 +105,9 @@ static MinimiseMethod method_of(const Fit *f) {
 static Status no_rollout(Fit *f) {
     const Error *last = &f->rollout.last;
     const bool named = !strncmp(last->text, f->free->path, strlen(f->free->path));
-    if (named) return error_set(f->err, last->status, "%s", last->text);
+    if (last->status == STATUS_BAD_INPUT || named) *f->err = *last;
+    if (named) return last->status;
+    if (last->status == STATUS_BAD_INPUT) return scene_failed(&f->rollout.scene, last->status, f->err);
     return error_set(f->err, last->status, "%s, at the start of the fit: %s", f->free->path, last->text);
 }
 
@@ -321,9 +323,10 @@ static Status judge(Fit *f) {
         memcpy(f->best, f->x, f->free->count * sizeof *f->x);
         const size_t i = put_back(f, &spread);
         status = run(f, iterations_of(f), &result);
-        const bool keep = status == STATUS_OK && speaks_against(f, &spread, result.cost);
-        if (keep) keep_minimum(f, &spread, i);
-        if (keep) break;
+        if (status == STATUS_OK && speaks_against(f, &spread, result.cost)) {
+            keep_minimum(f, &spread, i);
+            break;
+        }
         minimise_spread_free(&spread);
         if (status != STATUS_OK) return status;
     }

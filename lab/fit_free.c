@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/file_kind.h"
 #include "lab/fit_rows.h"
+#include "lab/fit_section.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -81,67 +82,6 @@ static void collect_all(Leaves *leaves, const YamlNode *root) {
             collect(leaves, node->key, node, 0);
 }
 
-// ---- the section
-
-typedef struct Entry {
-    const YamlNode *node; // NULL: of the command line
-    const char *name;
-    double low, high, start;
-    bool has_low, has_high, has_start;
-} Entry;
-
-typedef struct Section {
-    const YamlNode *list, *compare;
-} Section;
-
-static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void *field) {
-    (void)reader;
-    *(const YamlNode **)field = node;
-    return STATUS_OK;
-}
-
-static Status read_entry(const ArgumentReader *reader, const YamlNode *node, Entry *out) {
-#define NUMBER(word, field)                                                                                            \
-    {                                                                                                                  \
-        .key = word, .type = ARG_NUMBER, .offset = offsetof(Entry, field), .min = -1e30, .max = 1e30,                  \
-        .given = offsetof(Entry, has_##field)                                                                          \
-    }
-    static const Argument table[] = {NUMBER("low", low), NUMBER("high", high), NUMBER("start", start)};
-#undef NUMBER
-    const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
-    *out = (Entry){.node = node, .name = node->key ? node->key : node->text};
-    if (!node->key && node->kind != YAML_TEXT) return argument_wrong(reader, node, "names, or a map of them");
-    if (!node->key || (node->kind == YAML_TEXT && !*node->text)) return STATUS_OK;
-    Status status = arguments_read(reader, node, &group, 1, NULL);
-    if (status == STATUS_OK && out->has_low && out->has_high && !(out->low < out->high))
-        status = argument_error(reader, node, "%s: low %g is not below high %g", out->name, out->low, out->high);
-    return status;
-}
-
-static Status read_compare(const ArgumentReader *reader, const YamlNode *node, uint32_t *out) {
-    if (node->kind != YAML_LIST || !node->count) return argument_wrong(reader, node, "a list such as [colour, depth]");
-    for (const YamlNode *entry = node->child; entry; entry = entry->next) {
-        const uint32_t kind = entry->kind == YAML_TEXT ? fit_kind(entry->text) : 0;
-        if (!kind) return argument_wrong(reader, entry, "states, colour, depth or mask");
-        *out |= kind;
-    }
-    return STATUS_OK;
-}
-
-static Status read_section(const ArgumentReader *reader, const YamlNode *root, Section *out, uint32_t *compare) {
-#define OF(field) offsetof(Section, field)
-    static const Argument table[] = {{.key = "free", .type = ARG_OTHER, .offset = OF(list), .read = keep_node},
-                                     {.key = "compare", .type = ARG_OTHER, .offset = OF(compare), .read = keep_node}};
-#undef OF
-    const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
-    const YamlNode *node = yaml_tree_find(root, "fit");
-    Status status = node ? arguments_read(reader, node, &group, 1, NULL) : STATUS_OK;
-    if (status == STATUS_OK && out->list && (out->list->kind == YAML_TEXT || !out->list->count))
-        status = argument_wrong(reader, out->list, "names of numbers, [ball.density]");
-    if (status == STATUS_OK && out->compare) status = read_compare(reader, out->compare, compare);
-    return status;
-}
-
 // ---- names to numbers
 
 static Status look_at(FitFree *f, const SimScene *base, double *x, size_t i, Error *err);
@@ -171,7 +111,7 @@ static bool can_be_free(const FitFree *f, const SimScene *scene, const Leaf *lea
 }
 
 // Names the others that can be free; of a long file those further down are not looked at.
-static Status unknown_name(const ArgumentReader *reader, const FitFree *f, const SimScene *scene, const Entry *entry,
+static Status unknown_name(const ArgumentReader *reader, const FitFree *f, const SimScene *scene, const FitEntry *entry,
                            const Leaves *leaves) {
     const char **words = calloc(leaves->count + 1, sizeof *words);
     size_t count = 0;
@@ -191,7 +131,7 @@ static Status check_start(const char *path, size_t line, const FitVariable *v, E
                      v->name, v->start, v->low, high);
 }
 
-static Status add_variable(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const Entry *entry,
+static Status add_variable(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const FitEntry *entry,
                            const Leaf *leaf) {
     for (size_t i = 0; i < out->count; i++)
         if (out->variable[i].text == leaf->node->start) return STATUS_OK; // named twice
@@ -207,7 +147,7 @@ static Status add_variable(const ArgumentReader *reader, FitFree *out, const Sim
 }
 
 // All numbers that the entry names: the one, or those below it.
-static Status add_named(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const Entry *entry,
+static Status add_named(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const FitEntry *entry,
                         const Leaves *leaves) {
     const size_t length = strlen(entry->name);
     Status status = STATUS_OK;
@@ -229,19 +169,19 @@ static int by_place(const void *a, const void *b) {
 }
 
 // The section's entries; with names, those, within the bounds that the section gives them.
-static Status add_all(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const Section *section,
+static Status add_all(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const FitSection *section,
                       const Leaves *leaves, const char *const *names, size_t name_count) {
     Status status = STATUS_OK;
-    Entry entry;
+    FitEntry entry;
     for (const YamlNode *node = section->list ? section->list->child : NULL; node && status == STATUS_OK;
          node = node->next) {
         bool wanted = !names;
-        status = read_entry(reader, node, &entry);
+        status = fit_entry_read(reader, node, &entry);
         for (size_t i = 0; i < name_count && status == STATUS_OK; i++) wanted = wanted || !strcmp(names[i], entry.name);
         if (status == STATUS_OK && wanted) status = add_named(reader, out, scene, &entry, leaves);
     }
     for (size_t i = 0; i < name_count && status == STATUS_OK; i++)
-        status = add_named(reader, out, scene, &(Entry){.name = names[i]}, leaves);
+        status = add_named(reader, out, scene, &(FitEntry){.name = names[i]}, leaves);
     if (status == STATUS_OK) qsort(out->variable, out->count, sizeof *out->variable, by_place);
     return status;
 }
@@ -392,7 +332,7 @@ static Status look_at_all(FitFree *f, Error *err) {
 // ---- the file
 
 // Words that name what is free.
-static Status wanted_names(const ArgumentReader *reader, const Section *section, const char *const *names,
+static Status wanted_names(const ArgumentReader *reader, const FitSection *section, const char *const *names,
                            size_t name_count, const char ***out, size_t *count) {
     const size_t most = name_count + (section->list ? section->list->count : 0);
     const char **words = *out = calloc(most + 1, sizeof *words);
@@ -415,7 +355,7 @@ static bool has_leaf(const Leaves *leaves, const char *name) {
 // Writes lists that are named and that the file does not have into the section `values`, one at a time, or all to the
 // end of a text without one; *added: there are some.
 static Status add_lists(const ArgumentReader *reader, FitFree *f, const SimScene *scene, const YamlNode *root,
-                        const Section *section, const Leaves *leaves, const char *const *names, size_t name_count,
+                        const FitSection *section, const Leaves *leaves, const char *const *names, size_t name_count,
                         bool *added) {
     const char **words = NULL;
     size_t count = 0, missing = 0;
@@ -438,11 +378,11 @@ static Status read_tree(FitFree *f, const SimScene *scene, const YamlNode *root,
                         size_t name_count, bool *again, Error *err) {
     const ArgumentReader reader = {f->path, f->folder, err};
     Leaves leaves = {calloc(LEAVES_MAX, sizeof(Leaf)), 0};
-    Section section = {0};
-    f->compare = 0;
+    FitSection section = {0};
     Status status = leaves.leaf ? STATUS_OK : no_memory(f->path, err);
     if (status == STATUS_OK) collect_all(&leaves, root);
-    if (status == STATUS_OK) status = read_section(&reader, root, &section, &f->compare);
+    if (status == STATUS_OK) status = fit_section_read(&reader, root, &section);
+    f->compare = section.compare;
     if (status == STATUS_OK) status = add_lists(&reader, f, scene, root, &section, &leaves, names, name_count, again);
     if (status == STATUS_OK && !*again) status = add_all(&reader, f, scene, &section, &leaves, names, name_count);
     free(leaves.leaf);

@@ -285,9 +285,7 @@ static Status find_gradient(Work *work, SimPrecision precision, const SimOptions
     Status status = sim_open(&work->scene->model, &options, &sim, err);
     if (status == STATUS_OK) status = sim_set(sim, &work->values, err);
     if (status == STATUS_OK) status = sim_rollout(sim, &run, err);
-    if (status == STATUS_BAD_INPUT && work->scene->memory_line)
-        status = error_prefix(err, "%s:%zu", work->scene->path, work->scene->memory_line);
-    else status = scene_failed(work->scene, status, err);
+    status = scene_failed(work->scene, status, err);
     if (status == STATUS_OK) status = sim_adjoint(sim, &run, &loss, gradient, growth, err);
     sim_close(sim);
     return status;

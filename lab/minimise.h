@@ -3,7 +3,7 @@
 // well the result is determined. All in double, in a fixed order of sums.
 //
 //     minimise(&problem, &options, x, &result, err);    Levenberg-Marquardt, L-BFGS or Adam
-//     minimise_spread(&problem, x, &spread, err);              standard errors, and directions that nothing determines
+//     minimise_spread(&problem, x, &spread, err);       standard errors, and directions that nothing determines
 //
 // The caller's function adds up residuals r(x): cost = sum r^2 / 2, gradient J'r, normal J'J, with J = dr/dx. So no
 // Jacobian of all residuals is ever held. Only MINIMISE_LM and minimise_spread ask for J'J; for the other methods the

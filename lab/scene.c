@@ -279,6 +279,8 @@ Status scene_parse(const char *text, size_t length, const char *name, const char
     Status status = yaml_tree_read(text, length, name, &root, err);
     out->path = strdup(name);
     if (status == STATUS_OK && !out->path) status = scene_no_memory(&reader);
+    if (status == STATUS_OK && root->kind != YAML_MAP)
+        status = argument_error(&reader, root, "expected a scene, a map with frames, substeps and objects");
     if (status == STATUS_OK) status = read_tree(&reader, root, out);
     yaml_tree_free(root);
     if (status != STATUS_OK) scene_free(out);
@@ -348,6 +350,8 @@ SimRun scene_run(const SimScene *scene) {
 
 Status scene_failed(const SimScene *scene, Status status, Error *err) {
     if (status == STATUS_OK || status == STATUS_INTERRUPTED) return status;
+    if (status == STATUS_BAD_INPUT && scene->memory_line) // of a scene that was read, only its budget can be wrong
+        return error_prefix(err, "%s:%zu", scene->path, scene->memory_line);
     return error_prefix(err, "%s", scene->path);
 }
 

@@ -90,7 +90,7 @@ SimRun scene_run(const SimScene *scene);
 SimOptions scene_options(const SimScene *scene);
 SimOptions scene_options_on(const SimScene *scene, const SimOptions *on); // with the threads, isa and device of `on`
 
-// Puts the scene's file before an error of its simulation.
+// Puts the scene's file before an error of its simulation, and the line of `memory_mib` where that is refused.
 Status scene_failed(const SimScene *scene, Status status, Error *err);
 
 #endif

@@ -103,7 +103,7 @@ static Status read_row(const ArgumentReader *reader, const char *key, const Yaml
         return argument_error(reader, node, "%s: expected lists of %d numbers", key, count);
     for (const YamlNode *entry = node->child; entry; entry = entry->next, out++)
         if (!yaml_tree_number(entry, out) || *out < min || *out > max)
-            return argument_error(reader, entry, "%s: expected numbers from %g to %g, found %.64s", key, min, max,
+            return argument_error(reader, entry, "%s: expected numbers from %.9g to %.9g, found %.64s", key, min, max,
                                   entry->kind == YAML_TEXT ? entry->text : "something else");
     return STATUS_OK;
 }

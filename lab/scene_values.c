@@ -49,7 +49,7 @@ static Status find_value(const ArgumentReader *reader, const SceneObject *object
 static Status read_row(const ArgumentReader *reader, const YamlNode *node, const SimValueInfo *info, double *out) {
     const YamlNode *entry = info->axes == 1 ? node : node->child;
     char expected[96];
-    snprintf(expected, sizeof expected, "%s from %g to %g for each row", info->axes == 1 ? "a number" : "[x, y, z]",
+    snprintf(expected, sizeof expected, "%s from %.9g to %.9g for each row", info->axes == 1 ? "a number" : "[x, y, z]",
              info->low, info->high);
     if (info->axes == 3 && (node->kind != YAML_LIST || node->count != 3))
         return argument_error(reader, node, "%s: expected %s", info->name, expected);

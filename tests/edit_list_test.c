@@ -46,7 +46,7 @@ static void test_wrong(void **state) {
         {"version: 1\nedits: [{move: {label: 1}}]\n", "move: \"by\" is missing"},
         {"version: 1\nedits: [{move: {label: 1, by: [0, .nan, 1]}}]\n",
          "by: expected 3 finite numbers, found \".nan\" among them"},
-        {"version: 1\nedits: [{move: {label: 1, by: [0, 1]}}]\n", "to 1e+06, found a list of 2"},
+        {"version: 1\nedits: [{move: {label: 1, by: [0, 1]}}]\n", "to 1000000, found a list of 2"},
         {"version: 1\nedits: [{remove: {label: []}}]\n", "label: expected a list of labels [1, 2]; this one is empty"},
         {"version: 1\nedits: [{scale: {label: 1, factor: 0}}]\n",
          "factor: expected a finite number from 0.001 to 1000, found 0"},

@@ -8,6 +8,15 @@
 
 // ---- standard errors
 
+// White noise of so many metres on every position.
+static void add_noise(World *w, double size, uint32_t draw) {
+    const RandomKey key = {6, RANDOM_TEST, draw, 0};
+    for (size_t i = 0; i < w->data.frames * 3 * w->scene.model.particles; i++) {
+        const double u = 1 - (double)random_uniform(key, 2 * i), v = (double)random_uniform(key, 2 * i + 1);
+        w->data.position[i] += size * sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+    }
+}
+
 // How many of the fits to recordings with noise have the truth within `bars` standard errors, of all numbers.
 static double covered(double bars) {
     static const char *const names[] = {"g.k_e", "g.mu", "b.velocity"};
@@ -19,11 +28,8 @@ static double covered(double bars) {
     assert_non_null(clean);
     memcpy(clean, w.data.position, count * sizeof *clean);
     for (uint32_t draw = 0; draw < DRAWS; draw++) {
-        const RandomKey key = {4, RANDOM_TEST, draw, 0};
-        for (size_t i = 0; i < count; i++) {
-            const double u = 1 - (double)random_uniform(key, 2 * i), v = (double)random_uniform(key, 2 * i + 1);
-            w.data.position[i] = clean[i] + 2e-3 * sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
-        }
+        memcpy(w.data.position, clean, count * sizeof *clean);
+        add_noise(&w, 2e-3, draw);
         FitResult r = fit(&w, (FitOptions){.threads = 1});
         for (size_t i = 0; i < P; i++) {
             assert_int_equal(r.value[i].verdict, FIT_FITTED);
@@ -80,15 +86,6 @@ static void test_undetermined(void **state) {
     }
     fit_result_free(&r);
     close_world(&w);
-}
-
-// White noise of so many metres on every position.
-static void add_noise(World *w, double size, uint32_t draw) {
-    const RandomKey key = {6, RANDOM_TEST, draw, 0};
-    for (size_t i = 0; i < w->data.frames * 3 * w->scene.model.particles; i++) {
-        const double u = 1 - (double)random_uniform(key, 2 * i), v = (double)random_uniform(key, 2 * i + 1);
-        w->data.position[i] += size * sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
-    }
 }
 
 // Two particles slide on the ground and stop, or bounce. By the slope at the minimum, which lies in a kink, velocity.z

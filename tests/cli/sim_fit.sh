@@ -89,6 +89,9 @@ sed 's/^fps: .*/fps: 25/' "$scene" >"$folder/slow.yaml"
 wrong 'frame 1 comes 0.0333333 s after the first, and the scene'"'"'s 0.04 s: say "fps: 30"' "$folder/slow.yaml" --data "$folder/throw.h5"
 sed 's/box.density: .*/box.density: {start: 1e-9}/' "$scene" >"$folder/light.yaml"
 expect 1 "" "step" "$VPD" sim fit "$folder/light.yaml" --data "$folder/throw.h5" -o "$folder/x.yaml" -q
+sed 's/^frames: .*/frames: 45\nmemory_mib: 0.001/' "$scene" >"$folder/memory.yaml"
+line=$(grep -n memory_mib "$folder/memory.yaml" | cut -d : -f 1)
+expect 2 "" "memory.yaml:$line: the gradient of 360 steps needs" "$VPD" sim fit "$folder/memory.yaml" --data "$folder/throw.h5" --method lbfgs -o "$folder/x.yaml" -q
 mkdir "$folder/meshes" && printf '4 3 0 0\n1 0 0 1\n2 1 0 1\n3 0 1 1\n4 0 0 2\n' >"$folder/meshes/a.node"
 printf '1 4 0\n1 1 2 3 4\n' >"$folder/meshes/a.ele"
 printf 'frames: 3\nsubsteps: 9\nobjects: {a: {mesh: {file: a.node}, density: 9, solid: {young: 100, poisson: 0.3}, velocity: [0, 0, 1]}}\n' >"$folder/meshes/s.yaml"

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `fit` of a scene file. Used by lab/fit_free.c alone.
+#ifndef VPD_LAB_FIT_SECTION_H
+#define VPD_LAB_FIT_SECTION_H
+
+#include "base/arguments.h"
+
+#include <stdint.h>
+
+typedef struct FitSection {
+    const YamlNode *list; // of entries: `free`; NULL: none
+    uint32_t compare;     // bits of kinds (lab/fit_free.h); 0: not said
+} FitSection;
+
+typedef struct FitEntry {
+    const YamlNode *node; // NULL: of the command line
+    const char *name;
+    double low, high, start;
+    bool has_low, has_high, has_start;
+} FitEntry;
+
+Status fit_section_read(const ArgumentReader *reader, const YamlNode *root, FitSection *out);
+// An entry of the list, a name or a name with its start and bounds.
+Status fit_entry_read(const ArgumentReader *reader, const YamlNode *node, FitEntry *out);
+
+#endif
