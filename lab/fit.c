@@ -346,6 +346,10 @@ static Status try_judge(Fit *f) {
     f->err = &f->result->no_errors;
     const Status status = judge(f);
     f->err = err;
+    if (status == STATUS_INTERRUPTED) {
+        *err = f->result->no_errors;
+        f->result->no_errors = (Error){0};
+    }
     if (status == STATUS_OK || status == STATUS_INTERRUPTED) return status;
     memcpy(f->x, f->best, P * sizeof *f->x);
     for (size_t i = 0; i < P; i++) f->result->value[i] = (FitValue){.error = NAN};

@@ -4,6 +4,7 @@
 #include "lab/fit_write.h"
 
 #include "base/random.h"
+#include "base/stop.h"
 #include "tests/fit_world.h"
 
 // ---- standard errors
@@ -52,6 +53,11 @@ static void test_coverage(void **state) {
 
 // ---- what is not determined
 
+// A particle that does not touch the ground.
+#define AIR(frames)                                                                                                    \
+    "frames: " frames "\ncontacts: {g: {k_e: 300, mu: 0.3}}\nplanes: [{}]\nsubsteps: 4\nobjects:\n"                    \
+    "  b: {points: {at: [[0, 0, 9]]}, mass: 1, velocity: [1, 0, 0]}\n"
+
 static void test_undetermined(void **state) {
     // In the air friction does nothing; what touches later does not count.
     static const char *const air[] = {"g.mu", "b.velocity.x"};
@@ -59,11 +65,7 @@ static void test_undetermined(void **state) {
     static const char *const scale[] = {"g.k_e", "g.k_d", "g.k_f", "b.density", "b.solid.young", "b.solid.k_d"};
     const double truth[] = {300, 0.5, 5, 200, 2e3, 1};
     World w;
-    open_world(&w,
-               "frames: 3\n"
-               "contacts: {g: {k_e: 300, mu: 0.3}}\nplanes: [{}]\nsubsteps: 4\nobjects:\n"
-               "  b: {points: {at: [[0, 0, 9]]}, mass: 1, velocity: [1, 0, 0]}\n",
-               air, 2, (double[]){0.3, 2});
+    open_world(&w, AIR("3"), air, 2, (double[]){0.3, 2});
     FitResult r = fit(&w, (FitOptions){.threads = 1});
     char words[256];
     (void)state;
@@ -220,11 +222,7 @@ static void test_used_up(void **state) {
     (void)state;
     for (size_t count = 1; count <= 2; count++) {
         World w;
-        open_world(&w,
-                   "frames: 8\n"
-                   "contacts: {g: {k_e: 300, mu: 0.3}}\nplanes: [{}]\nsubsteps: 4\nobjects:\n"
-                   "  b: {points: {at: [[0, 0, 9]]}, mass: 1, velocity: [1, 0, 0]}\n",
-                   names, count, NULL);
+        open_world(&w, AIR("8"), names, count, NULL);
         const RandomKey key = {5, RANDOM_TEST, 0, 0};
         for (size_t f = 1; f < w.data.frames; f++)
             w.data.position[3 * f] += 1e-3 * ((double)random_uniform(key, f) - 0.5);
@@ -237,10 +235,39 @@ static void test_used_up(void **state) {
     assert_close(error[1], error[0], 0, 1e-6);
 }
 
+// Asks to stop at the last of so many reports.
+static void count_down(void *context, long step, size_t frames, double rms, const double *x) {
+    (void)step, (void)frames, (void)rms, (void)x;
+    if (--*(long *)context == 0) stop_request(STOP_ASKED);
+}
+
+// A stop while errors are worked out is told, and leaves the numbers. The last step is one of a number that went back.
+static void test_stop(void **state) {
+    static const char *const names[] = {"g.mu", "b.velocity.x"};
+    enum { MANY = 1000 };
+    long reports = MANY;
+    FitOptions options = {.threads = 1, .report = count_down, .context = &reports};
+    World w;
+    FitResult r;
+    Error err;
+    (void)state;
+    open_world(&w, AIR("3"), names, 2, (double[]){0.3, 2});
+    assert_status_ok(fit_run(&w.free, &w.data, &options, &r, &err), err);
+    assert_int_equal(r.value[0].verdict, FIT_UNDETERMINED);
+    fit_result_free(&r);
+    reports = MANY - reports;
+    assert_status_error(fit_run(&w.free, &w.data, &options, &r, &err), STATUS_INTERRUPTED, err, "stopped");
+    stop_clear();
+    assert_close(r.value[1].value, 2, 0, 1e-8);
+    assert_int_equal(r.no_errors.status, STATUS_OK);
+    fit_result_free(&r);
+    close_world(&w);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_coverage),     cmocka_unit_test(test_undetermined),
-                                       cmocka_unit_test(test_against),      cmocka_unit_test(test_kinks),
-                                       cmocka_unit_test(test_teeth),        cmocka_unit_test(test_used_up),
-                                       cmocka_unit_test(test_beside_bound), cmocka_unit_test(test_no_worse)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_coverage),     cmocka_unit_test(test_undetermined), cmocka_unit_test(test_against),
+        cmocka_unit_test(test_kinks),        cmocka_unit_test(test_teeth),        cmocka_unit_test(test_used_up),
+        cmocka_unit_test(test_beside_bound), cmocka_unit_test(test_no_worse),     cmocka_unit_test(test_stop)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
