@@ -6,6 +6,7 @@
 #include "app/result.h"
 #include "lab/experiment.h"
 
+#include <math.h>
 #include <string.h>
 
 static const Flag flags[] = {
@@ -37,9 +38,11 @@ static json_t *to_json(const ExperimentResult *result) {
     for (size_t r = 0; r < result->rows; r++) {
         const ExperimentRow *row = result->row + r;
         const ExperimentFigures f = experiment_figures(row->error, row->instances);
-        json_array_append_new(rows, json_pack("{s:s s:s s:o s:o s:o s:o}", "number", row->what, "from", row->from,
+        const double bar = row->bar ? experiment_figures(row->bar, row->instances).median : NAN;
+        json_array_append_new(rows, json_pack("{s:s s:s s:o s:o s:o s:o s:o}", "number", row->what, "from", row->from,
                                               "paper", json_finite(row->paper), "mean", json_finite(f.mean), "median",
-                                              json_finite(f.median), "largest", json_finite(f.worst)));
+                                              json_finite(f.median), "largest", json_finite(f.worst), "standard_error",
+                                              json_finite(bar)));
     }
     return json_pack("{s:I s:o s:s}", "instances", (json_int_t)result->instances, "errors", rows, "text", result->text);
 }

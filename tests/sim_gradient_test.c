@@ -38,20 +38,23 @@ static void shake(SimCheck *c) {
     sim_check_shake(c, SIM_ACTIVATION, 0, 0.02);
 }
 
-// The gradient in `precision` is compared with differences in double.
-static void check(SimScene *scene, SimPrecision precision, const char *name) {
-    SimCheck c = {.scene = scene,
-                  .run = {.steps = 200, .every = 50, .control_every = 20},
-                  .options = {.precision = SIM_F64, .threads = 1}};
-    sim_check_begin(&c);
-    shake(&c);
-    Sim *exact = sim_check_open(&c);
-    c.options.precision = precision;
-    Sim *sim = sim_check_open(&c);
-    sim_check_loss(&c, sim, true);
-    compare(&c, exact, precision == SIM_F64 ? 1e-6 : 1e-3, name);
+// The gradient in `precision` is compared with differences in double. `single`: how far f32 may be off.
+static void check_gradient(SimCheck *c, SimPrecision precision, double single, const char *name) {
+    c->options = (SimOptions){.precision = SIM_F64, .threads = 1};
+    Sim *exact = sim_check_open(c);
+    c->options.precision = precision;
+    Sim *sim = sim_check_open(c);
+    sim_check_loss(c, sim, true);
+    compare(c, exact, precision == SIM_F64 ? 1e-6 : single, name);
     sim_close(sim);
     sim_close(exact);
+}
+
+static void check(SimScene *scene, SimPrecision precision, const char *name) {
+    SimCheck c = {.scene = scene, .run = {.steps = 200, .every = 50, .control_every = 20}};
+    sim_check_begin(&c);
+    shake(&c);
+    check_gradient(&c, precision, 1e-3, name);
     sim_check_end(&c);
     sim_scene_free(scene);
 }
@@ -97,7 +100,8 @@ static void test_sliding_beam(void **state) {
     }
 }
 
-// Hinges are flat at first, where acos has no derivative.
+// Hinges are flat at first, where acos has no derivative. In f32, spring.k_d hardly matters here and is mostly rounding
+// (docs/simulator.md).
 static void test_flat_cloth(void **state) {
     (void)state;
     SimScene scene;
@@ -126,21 +130,19 @@ static int bounces(const SimCheck *c) {
     return count;
 }
 
+// Each touch enlarges what f32 has rounded: its gradient is that of a path nearby, 4e-3 off here.
 static void test_three_bounces(void **state) {
     (void)state;
-    SimScene scene;
-    thrown(&scene);
-    SimCheck c = {.scene = &scene,
-                  .run = {.steps = 4800, .every = 4, .control_every = 400},
-                  .options = {.precision = SIM_F64, .threads = 1}};
-    sim_check_begin(&c);
-    Sim *sim = sim_check_open(&c);
-    sim_check_loss(&c, sim, true);
-    assert_true(bounces(&c) >= 3);
-    compare(&c, sim, 1e-6, "three bounces");
-    sim_close(sim);
-    sim_check_end(&c);
-    sim_scene_free(&scene);
+    for (int p = SIM_F32; p <= SIM_F64; p++) {
+        SimScene scene;
+        thrown(&scene);
+        SimCheck c = {.scene = &scene, .run = {.steps = 4800, .every = 4, .control_every = 400}};
+        sim_check_begin(&c);
+        check_gradient(&c, (SimPrecision)p, 1e-2, "three bounces");
+        assert_true(bounces(&c) >= 3);
+        sim_check_end(&c);
+        sim_scene_free(&scene);
+    }
 }
 
 // After one step on the ground: v' = v + dt (k_e depth - k_d v) / m, so dv'/dk_e = dt depth / m, once and not twice.
