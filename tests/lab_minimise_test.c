@@ -223,9 +223,9 @@ static void test_undetermined(void **state) {
     minimise_spread_free(&spread);
 }
 
-// ---- a residual that jumps: its differences are large, but the cost does not rise along x1
+// ---- a kink: differences along x1 are large, but the cost does not rise
 
-static Status jumps(void *context, const double *x, MinimiseSums *out, Error *err) {
+static Status kink(void *context, const double *x, MinimiseSums *out, Error *err) {
     const double r[] = {1, 1, x[0] / 0.3, 0}, J[][2] = {{0, 0}, {0, 0}, {1 / 0.3, 0}, {0, 20}};
     (void)context;
     (void)err;
@@ -233,12 +233,12 @@ static Status jumps(void *context, const double *x, MinimiseSums *out, Error *er
     return STATUS_OK;
 }
 
-static void test_jumps(void **state) {
+static void test_kink(void **state) {
     const MinimiseVariable variable[] = {plain, plain};
     const double x[] = {0, 0};
     (void)state;
     for (int kinked = 0; kinked < 2; kinked++) {
-        const MinimiseProblem problem = {2, variable, jumps, NULL, kinked};
+        const MinimiseProblem problem = {2, variable, kink, NULL, kinked ? MINIMISE_KINKS : MINIMISE_SMOOTH};
         MinimiseSpread spread;
         Error err;
         assert_status_ok(minimise_spread(&problem, x, &spread, &err), err);
@@ -346,7 +346,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valley),  cmocka_unit_test(test_covariance), cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_methods), cmocka_unit_test(test_bounds),     cmocka_unit_test(test_undetermined),
-        cmocka_unit_test(test_jumps),   cmocka_unit_test(test_teeth),      cmocka_unit_test(test_eigen),
+        cmocka_unit_test(test_kink),    cmocka_unit_test(test_teeth),      cmocka_unit_test(test_eigen),
         cmocka_unit_test(test_stop),    cmocka_unit_test(test_no_start)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
