@@ -2,6 +2,8 @@
 // Objects of a scene: shape, material, pose.
 #include "lab/scene_file.h"
 
+#include "base/vector.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +110,21 @@ static Status read_row(const ArgumentReader *reader, const char *key, const Yaml
     return STATUS_OK;
 }
 
+// A spring of two points that are apart: at one place it would have no direction, and no gradient.
+static Status add_spring(const ArgumentReader *reader, const YamlNode *pair, Mesh *out) {
+    double row[2], d[3];
+    Status status = read_row(reader, "springs", pair, 2, 0, (double)out->N - 1, row);
+    if (status != STATUS_OK) return status;
+    if (row[0] != floor(row[0]) || row[1] != floor(row[1]) || row[0] == row[1])
+        return argument_error(reader, pair, "springs: expected two different whole numbers");
+    const int32_t a = (int32_t)row[0], b = (int32_t)row[1];
+    vector_between(out->position, a, b, d);
+    if (!(sqrt(vector_dot(d, d)) >= LENGTH_MIN))
+        return argument_error(reader, pair, "springs: points %d and %d are at one place: expected at least %g m", a, b,
+                              LENGTH_MIN);
+    return mesh_add_spring(out, a, b, reader->err);
+}
+
 static Status make_points(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
     double row[3] = {0};
     Status status = STATUS_OK;
@@ -120,12 +137,8 @@ static Status make_points(const ArgumentReader *reader, const YamlNode *node, co
     const YamlNode *first = shape->springs && shape->springs->kind == YAML_LIST ? shape->springs->child : NULL;
     if (status == STATUS_OK && shape->springs && !first)
         return argument_wrong(reader, shape->springs, "a list of pairs of points [[0, 1], ..]");
-    for (const YamlNode *pair = first; pair && status == STATUS_OK; pair = pair->next) {
-        status = read_row(reader, "springs", pair, 2, 0, (double)out->N - 1, row);
-        if (status == STATUS_OK && (row[0] != floor(row[0]) || row[1] != floor(row[1]) || row[0] == row[1]))
-            status = argument_error(reader, pair, "springs: expected two different whole numbers");
-        if (status == STATUS_OK) status = mesh_add_spring(out, (int32_t)row[0], (int32_t)row[1], reader->err);
-    }
+    for (const YamlNode *pair = first; pair && status == STATUS_OK; pair = pair->next)
+        status = add_spring(reader, pair, out);
     (void)node;
     return status;
 }

@@ -160,6 +160,8 @@ static void test_wrong(void **state) {
          "normal: expected a vector of non-zero length"},
         {HEAD "objects:\n  a: {points: {at: [[0, 0, 0]], springs: [[0, 1]]}, mass: 1}\n",
          "s.yaml:4: springs: expected numbers from 0 to 0, found 1"},
+        {HEAD "objects:\n  a: {points: {at: [[0, 0, 0], [0, 0, 0]], springs: [[0, 1]]}, mass: 1}\n",
+         "s.yaml:4: springs: points 0 and 1 are at one place: expected at least 1e-06 m"},
         {HEAD "objects:\n  a: {points: {at: [[0, 0, .inf]]}, mass: 1}\n",
          "s.yaml:4: at: expected numbers from -1000000 to 1000000, found .inf"},
         {HEAD "objects:\n  a: {" BOX ", density: -3, " SOLID "}\n",
