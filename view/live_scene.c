@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page gets of scenes: bytes, files, and what belongs to them.
 #include "base/json.h"
-#include "base/version.h"
 #include "view/live_internal.h"
 
 #include <stdlib.h>
@@ -49,7 +48,6 @@ Status live_view_of_scene(const vpd_scene *scene, size_t step, SceneView *out, E
                             .world_from_camera = out->cameras + 9 * (size_t)facts.cameras,
                             .name = facts.name,
                             .label_names = facts.label_names};
-    memcpy(out->view.background, facts.background, sizeof facts.background);
     view_find_up(&out->view);
     return STATUS_OK;
 }
@@ -157,20 +155,16 @@ static json_t *episodes(const Live *live) {
 }
 
 Status live_facts(const Live *live, char **out, Error *err) {
-    vpd_model_facts model = {.struct_size = sizeof model};
     json_t *scenes = json_array();
-    if (live->model) vpd_model_get_facts(live->model, &model, NULL);
     for (int i = 0; i < live->count; i++) {
         const Source *source = &live->sources[i];
         const char *real = source->real && fits(&live->sources[0], source) ? source->real : "";
         json_array_append_new(scenes, json_pack("{s:o s:o}", "file", json_text(source->path), "real", json_text(real)));
     }
-    json_t *facts = json_pack(
-        "{s:s s:I s:o s:b s:b s:b s:I s:o s:o s:o s:o s:o}", "version", version_number(), "start",
-        (json_int_t)live->start, "title", json_text(live->title), "simulates", live->model != NULL, "predicts",
-        live->predicts, "compares", live->dataset != NULL, "generation", (json_int_t)live->generation, "why",
-        json_text(live->why), "model", json_text(model.path ? model.path : ""), "device",
-        json_text(model.device ? model.device : ""), "scenes", scenes, "episodes", episodes(live));
+    json_t *facts = json_pack("{s:I s:o s:b s:b s:b s:I s:o s:o s:o}", "start", (json_int_t)live->start, "title",
+                              json_text(live->title), "simulates", live->model != NULL, "predicts", live->predicts,
+                              "compares", live->dataset != NULL, "generation", (json_int_t)live->generation, "why",
+                              json_text(live->why), "scenes", scenes, "episodes", episodes(live));
     *out = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
     json_decref(facts);
     return *out ? STATUS_OK : live_no_memory(err);

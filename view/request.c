@@ -43,13 +43,14 @@ bool request_file_name(const char *name) {
 
 bool request_picture(RequestArgument *argument, void *owner, LivePicture *out) {
     long scene = -1, step, width, height;
-    double focal;
+    double focal, middle;
     *out = (LivePicture){0};
     bool of_scene = request_number(argument(owner, "scene"), &scene);
     bool good = (of_scene || request_number(argument(owner, "result"), &out->id)) &&
                 request_number(argument(owner, "step"), &step) && request_number(argument(owner, "width"), &width) &&
                 request_number(argument(owner, "height"), &height) && width <= LIVE_PICTURE_SIDE &&
                 height <= LIVE_PICTURE_SIDE && request_numbers(argument(owner, "focal"), &focal, 1) &&
+                request_numbers(argument(owner, "middle"), &middle, 1) &&
                 request_numbers(argument(owner, "pose"), out->view.world_from_camera, 16);
     if (!good) return false;
     out->scene = of_scene ? (int)(scene < LIVE_SCENES_MAX ? scene : LIVE_SCENES_MAX) : -1;
@@ -57,7 +58,7 @@ bool request_picture(RequestArgument *argument, void *owner, LivePicture *out) {
     out->view.struct_size = sizeof out->view;
     out->view.W = (int)width;
     out->view.H = (int)height;
-    const double K[9] = {focal, 0, (double)width / 2, 0, focal, (double)height / 2, 0, 0, 1};
+    const double K[9] = {focal, 0, (double)width / 2, 0, focal, middle, 0, 0, 1};
     memcpy(out->view.intrinsics, K, sizeof K);
     return true;
 }

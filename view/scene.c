@@ -114,19 +114,17 @@ static double largest_radius(const ViewScene *scene) {
 
 // The JSON, with spaces behind it up to a multiple of 4 bytes.
 static Status put_json(const ViewScene *scene, const ViewOrder *order, double radius, ViewBytes *out, Error *err) {
-    const double background[3] = {scene->background[0], scene->background[1], scene->background[2]};
     const RolloutSurface *s = order->every == 1 && scene->surface ? scene->surface : &(RolloutSurface){0};
     json_t *box =
         scene->bounds ? json_pack("[o, o]", numbers(scene->bounds, 3), numbers(scene->bounds + 3, 3)) : json_null();
-    json_t *head = json_pack(
-        "{s:I s:I s:I s:I s:I s:f s:f s:b s:b s:b s:o s:o s:o s:o s:o s:[i,i] s:o s:o s:[I,I,I]}", "particles",
-        (json_int_t)scene->count, "shown", (json_int_t)order->shown, "movers", (json_int_t)order->movers, "every",
-        (json_int_t)order->every, "steps", (json_int_t)scene->steps, "time_step", scene->time_step, "radius", radius,
-        "coloured", scene->colour != NULL, "labelled", scene->labels != NULL, "bodies", scene->body != NULL,
-        "background", numbers(background, 3), "cameras", cameras(scene), "name", json_text(scene->name), "labels",
-        json_text(scene->label_names), "note", json_text(scene->note), "size", scene->W, scene->H, "bounds", box, "up",
-        numbers(scene->up, 3), "surface", (json_int_t)s->triangles, (json_int_t)s->springs,
-        (json_int_t)(s->frames == scene->steps + 1 ? s->frames : 0));
+    json_t *head =
+        json_pack("{s:I s:I s:I s:I s:I s:f s:f s:b s:b s:o s:o s:o s:[i,i] s:o s:o s:[I,I,I]}", "particles",
+                  (json_int_t)scene->count, "shown", (json_int_t)order->shown, "movers", (json_int_t)order->movers,
+                  "every", (json_int_t)order->every, "steps", (json_int_t)scene->steps, "time_step", scene->time_step,
+                  "radius", radius, "labelled", scene->labels != NULL, "bodies", scene->body != NULL, "cameras",
+                  cameras(scene), "name", json_text(scene->name), "labels", json_text(scene->label_names), "size",
+                  scene->W, scene->H, "bounds", box, "up", numbers(scene->up, 3), "surface", (json_int_t)s->triangles,
+                  (json_int_t)s->springs, (json_int_t)(s->frames == scene->steps + 1 ? s->frames : 0));
     char *words = head ? json_dumps(head, JSON_COMPACT) : NULL;
     json_decref(head);
     size_t length = words ? strlen(words) : 0;
@@ -177,7 +175,6 @@ static ViewScene view_of_file(const RolloutFile *file) {
                       .label_names = file->label_names,
                       .bounds = file->has_bounds ? file->bounds : NULL,
                       .surface = &file->surface};
-    memcpy(view.background, file->background, sizeof view.background);
     view_find_up(&view);
     return view;
 }

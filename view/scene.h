@@ -4,9 +4,8 @@
 //           padded to 4 bytes
 //   step 0  f32 low [3], high [3], u16 positions [n,3] between the two, padded to 4 bytes
 //   step k  the same for the first m particles alone; the others stand still
-//   surface u32 triangles [T,3], u32 springs [S,2]: places among the shown particles; u8 touching [steps+1,m] padded to
-//   4
-//           bytes. The JSON says how many ("surface": [T, S, steps+1 or 0]). It stands behind the steps
+//   surface u32 triangles [T,3], u32 springs [S,2]: places among the shown particles; u8 touching [steps+1,m] padded
+//           to 4 bytes. The JSON says how many ("surface": [T, S, steps+1 or 0]). It stands behind the steps
 // The first m of the n shown particles are those that belong to bodies or have a label. n is at most
 // VIEW_PARTICLES_MAX: of more particles every second, third, .. one is shown.
 #ifndef VPD_VIEW_SCENE_H
@@ -31,10 +30,9 @@ typedef struct ViewScene {
     const double *intrinsics;        // (V,3,3)
     const double *world_from_camera; // (V,4,4)
     double up[3];                    // against gravity
-    float background[3];
-    const char *name, *label_names, *note; // what it is called; a line per label; "" or what to say about it
-    const double *bounds;                  // (2,3) workspace box
-    const RolloutSurface *surface;         // shown if all particles are
+    const char *name, *label_names;  // what it is called; a line per label
+    const double *bounds;            // (2,3) workspace box
+    const RolloutSurface *surface;   // shown if all particles are
 } ViewScene;
 
 // Sets `up` to what the cameras say; without cameras, and in scenes of the simulator, it is z.

@@ -6,7 +6,6 @@
 #include "base/file_kind.h"
 #include "base/json.h"
 #include "base/stop.h"
-#include "base/version.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -185,8 +184,8 @@ Status watch_facts(Watch *watch, char **out, Error *err) {
     free(runs);
     pthread_mutex_lock(&watch->lock);
     watch->looked = clock_now();
-    facts = json_pack("{s:s s:o s:b s:b s:I s:o}", "version", version_number(), "title", json_text(watch->folder),
-                      "own", watch->own, "paused", watch->paused, "saves", (json_int_t)watch->saves, "runs", list);
+    facts = json_pack("{s:o s:b s:b s:I s:o}", "title", json_text(watch->folder), "own", watch->own, "paused",
+                      watch->paused, "saves", (json_int_t)watch->saves, "runs", list);
     pthread_mutex_unlock(&watch->lock);
     if (status == STATUS_OK) *out = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
     json_decref(facts);

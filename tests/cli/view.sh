@@ -118,7 +118,7 @@ gets 200 "the result" "GET /api/result?id=$id&from=0" "$here" "$cookie"
 grep -qa '"seconds":[0-9.e-]*[1-9]' "$folder/answer" || fail "the result does not say how long the model took: $(body | head -c 300)"
 
 # A picture that the model draws, of the scene and of the result.
-camera="focal=60&pose=1,0,0,0,0,-0.6,0.8,-2,0,-0.8,-0.6,1.8,0,0,0,1"
+camera="focal=60&middle=24&pose=1,0,0,0,0,-0.6,0.8,-2,0,-0.8,-0.6,1.8,0,0,0,1"
 for of in scene=0 "result=$id"; do
   gets 200 "a picture of $of" "GET /api/picture?$of&step=1&width=64&height=48&$camera" "$here" "$cookie"
   body | head -c 4 | grep -qa PNG || fail "$of: no PNG"
@@ -127,8 +127,8 @@ gets 422 "a picture of no scene" "GET /api/picture?scene=7&step=0&width=64&heigh
 gets 422 "a step that is not there" "GET /api/picture?scene=0&step=9&width=64&height=48&$camera" "$here" "$cookie"
 gets 400 "a huge picture" "GET /api/picture?scene=0&step=0&width=10000&height=10000&$camera" "$here" "$cookie"
 gets 422 "a picture without width" "GET /api/picture?scene=0&step=0&width=0&height=48&$camera" "$here" "$cookie"
-gets 422 "a skewed pose" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&pose=2,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1" "$here" "$cookie"
-gets 400 "a pose that is none" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&pose=1,2,nan" "$here" "$cookie"
+gets 422 "a skewed pose" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&middle=4&pose=2,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1" "$here" "$cookie"
+gets 400 "a pose that is none" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&middle=4&pose=1,2,nan" "$here" "$cookie"
 
 # What was recorded, as long as the data set is there.
 gets 200 "a recorded picture" "GET /api/recorded?scene=0&step=2&camera=1" "$here" "$cookie"
@@ -312,6 +312,10 @@ wait "$first"
 status=$?
 [ "$status" = 0 ] || fail "SIGTERM: exit status $status, not 0"
 [ -z "$(ls "$TMPDIR")" ] || fail "a viewer that ended leaves $(ls "$TMPDIR")"
+
+# The page stays small.
+lines=$(cat "$VPD_SOURCE"/view/web/* | wc -l)
+[ "$lines" -lt 3500 ] || fail "view/web has $lines lines"
 
 # Wrong input.
 expect 2 "" "nothing to show" "$VPD" view "$model"

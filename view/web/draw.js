@@ -101,8 +101,7 @@ export function colours(scene, mode, step, selected, truth) {
   for (let i = 0; i < scene.shown; i++) {
     if (mode === 'label' && scene.label[i]) out.set(object_colour(scene.label[i]), 4 * i);
     if (mode === 'body' && scene.body[i]) out.set(object_colour(scene.body[i] + 3), 4 * i);
-    if (mode === 'speed' && i < scene.movers)
-      out.set(ramp(Math.hypot(...scene.velocity(i, step)) / (scene.speed_max || 1)), 4 * i);
+    if (mode === 'speed' && i < scene.movers) out.set(ramp(scene.speed_of(i, step) / (scene.speed_max || 1)), 4 * i);
     else if (mode === 'error' && truth && i < scene.movers)
       out.set(ramp(scene.error(truth, i, step) / scene.error_scale(truth)), 4 * i);
     else if (mode === 'moving' && scene.body[i]) out.set([235, 130, 45], 4 * i);
@@ -256,12 +255,13 @@ export class Painter {
     }
   }
 
-  // Each picture between its four corners, from the upper left one clockwise.
-  draw_pictures(list, matrix) {
+  // Each picture between its four corners, from the upper left one clockwise; not that of the camera one looks through.
+  draw_pictures(list, matrix, view) {
     const { gl, pictures } = this;
     this.use(pictures, { matrix });
     this.textures.forEach((texture, k) => {
-      const [a, b, c, d] = list[k];
+      if (String(k) === view) return;
+      const [a, b, c, d] = list[k].corners;
       this.send_floats([...a, 0, 0, ...b, 1, 0, ...d, 0, 1, ...c, 1, 1], [[pictures.a_place, 3, 0], [pictures.a_at, 2, 12]], 20);
       gl.bindTexture(gl.TEXTURE_2D, texture);
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);

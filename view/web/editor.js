@@ -8,7 +8,7 @@ import { about_axis, along_axis, degrees, handle_near, handles, turn_lines } fro
 import { exact, region, turn_about } from './tools.js';
 
 const BALL = 0.1; // metres
-const HANDLE = 70; // pixels of a ring's radius
+const HANDLE = 0.1, HANDLE_PIXELS = 40; // a ring's radius: part of the shorter side of its pane, at least
 
 export class Editor extends Stage {
   constructor(root, options) {
@@ -56,30 +56,23 @@ export class Editor extends Stage {
     if (!found) return this.select_none();
     if (this.warned) this.state('');
     const { entry, particle: i } = found, { scene } = entry, body = scene.body[i] - 1, label = scene.label[i];
-    const grow = this.settings.grow === 'body' && body < 0 ? 'label' : this.settings.grow;
-    if (grow === 'cluster' && this.live && entry.scene === this.front().scene)
-      return this.select_where(entry, `cluster: {near: ${exact(scene.position(i, this.step_of(scene)))}}`, 'a connected part');
-    const step = this.step_of(scene), p = scene.position(i, step);
-    const near = j => Math.hypot(...subtract(scene.position(j, step), p)) <= BALL;
-    let indices = scene.find((b, l) => grow === 'label' ? l === label : b === body), where = `body: ${body}`;
-    if (grow === 'label' && !scene.labelled) {
-      indices = [i];
-      where = `sphere: {centre: ${vector(p)}, radius: 0.005}`;
-    } else if (grow === 'label') where = `label: ${label}`;
-    if (grow === 'ball') {
-      indices = [...Array(scene.shown).keys()].filter(near);
-      where = `sphere: {centre: ${vector(p)}, radius: ${BALL}}`;
-    }
-    const speed = Math.hypot(...scene.velocity(i, step)).toFixed(2);
+    let grow = this.settings.grow === 'body' && body < 0 ? 'label' : this.settings.grow;
+    if (grow === 'label' && !scene.labelled) grow = 'particle';
     const name = [scene.labelled ? scene.label_name(label) : '', body >= 0 ? `body ${body}` : 'stands still'].filter(Boolean).join(', ');
+    const at = exact(scene.position(i, this.edit_step(entry))), place = { particle: [`sphere: {centre: ${at}, radius: 0.001}`, `a particle of ${name}`],
+      ball: [`sphere: {centre: ${at}, radius: ${BALL}}`, `a ball about ${name}`], cluster: [`cluster: {near: ${at}}`, 'a connected part'] }[grow];
+    if (place && this.live) return this.select_where(entry, ...place);
+    const indices = place ? [i] : scene.find((b, l) => grow === 'label' ? l === label : b === body);
     this.find('[data-set="pick"]').value = body >= 0 ? String(body) : `label ${label}`;
     if (!this.find('[data-set="pick"]').value) this.find('[data-set="pick"]').value = '';
-    this.show_selection({ ...found, indices, where }, name, `${name}: ${indices.length} particles, at ${vector(scene.extent(indices, step).centre)} m, ${speed} m/s`);
+    this.show_selection({ ...found, indices, where: grow === 'label' ? `label: ${label}` : `body: ${body}` }, name);
   }
 
-  show_selection(selection, name, words) {
-    this.selection = selection;
-    this.find('.what').textContent = words;
+  // With where its middle is and how fast that moves.
+  show_selection(selection, name) {
+    const { entry: { scene }, indices } = selection, step = this.step_of(scene), { length } = indices, middle = s => scene.extent(indices, s).centre;
+    this.selection = { ...selection, number: this.choices = (this.choices || 0) + 1 };
+    this.find('.what').textContent = `${name}: ${length} particle${length > 1 ? 's' : ''}, at ${vector(middle(step))} m, ${scene.speed(middle, step).toFixed(2)} m/s`;
     this.root.dataset.selected = name;
     this.find('.acts').hidden = !this.live;
     this.changed();
@@ -100,7 +93,7 @@ export class Editor extends Stage {
     await this.attempt(async () => {
       const indices = await ask_selection({ ...of, step, where });
       if (!indices.length) throw new Error('None of the particles that are shown lies there.');
-      this.show_selection({ entry, particle: indices[0], indices, where }, name, `${name}: ${indices.length} particles`);
+      this.show_selection({ entry, particle: indices[0], indices, where }, name);
     });
   }
 
@@ -223,8 +216,14 @@ export class Editor extends Stage {
   // Handles stand at what is selected while nothing plays.
   handles() {
     if (!this.live || !this.selection || this.playing || !this.facts?.simulates) return [];
-    const { entry } = this.selection, pane = this.panes().find(({ entries }) => entries.includes(entry)), { clientHeight } = this.find('canvas');
-    return pane ? handles(this.middle(), HANDLE * this.camera.distance / this.pixels(pane.box, clientHeight)) : [];
+    const { entry } = this.selection, pane = this.panes().find(({ entries }) => entries.includes(entry));
+    return pane ? handles(this.middle(), this.handle_size(pane.box)) : [];
+  }
+
+  // In metres; the camera's angle is that of the shorter side.
+  handle_size(box) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas'), side = Math.min(w * box[2], h * box[3]);
+    return 2 * Math.max(HANDLE, HANDLE_PIXELS / side) * this.camera.distance * Math.tan(this.camera.fov / 2);
   }
 
   handle_at(x, y, reach) {
@@ -240,7 +239,7 @@ export class Editor extends Stage {
   // A turn about an axis through the middle.
   begin_turn(x, y, axis, box) {
     const centre = this.middle(), at = (mx, my) => about_axis(axis, centre, this.camera.eye(), this.ray(box, mx, my));
-    const begin = at(x, y), radius = HANDLE * this.camera.distance / this.pixels(box, this.find('canvas').clientHeight), by = [0, 0, 0];
+    const begin = at(x, y), radius = this.handle_size(box), by = [0, 0, 0];
     if (begin === null) return null;
     return {
       move: (mx, my) => {

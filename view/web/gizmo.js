@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles at what is selected: an arrow along each axis moves it, a ring about each turns it.
 import { add, AXES, dot, scale, subtract } from './math.js';
-import { AXIS_COLOURS, chain } from './draw.js';
+import { arrow_lines, AXIS_COLOURS, chain } from './draw.js';
 
 const DRAGGED = [1, 0.72, 0.1, 1];
 const SIDES = 48; // of a ring
@@ -15,15 +15,8 @@ export function handles(centre, size) {
     { what: 'rotate', axis, points: ring(axis, centre, size) }]);
 }
 
-// An arrow's head is two strokes in a plane of the axes.
-export function handle_lines(list) {
-  return list.flatMap(({ what, axis, points }) => {
-    const lines = chain(points, AXIS_COLOURS[axis]), [from, to] = points, length = 0.15 * Math.hypot(...subtract(to, from));
-    if (what === 'move') for (const side of [1, -1])
-      lines.push(...chain([to, add(to, add(scale(AXES[axis], -2 * length), scale(AXES[(axis + 1) % 3], side * length)))], AXIS_COLOURS[axis]));
-    return lines;
-  });
-}
+export const handle_lines = list =>
+  list.flatMap(({ what, axis, points }) => what === 'move' ? arrow_lines(...points, AXIS_COLOURS[axis]) : chain(points, AXIS_COLOURS[axis]));
 
 function distance_to(p, a, b) {
   const d = [b[0] - a[0], b[1] - a[1]], length = d[0] * d[0] + d[1] * d[1];

@@ -39,7 +39,7 @@ export const MARKUP = `
   <div class="scalebar" aria-hidden="true"><i></i><span></span></div>
   <figure class="recorded" hidden><img alt=""><figcaption></figcaption></figure>
   <div class="legend" hidden><i></i><span></span></div>
-  <p class="hint">Drag to turn, right-drag to move, scroll to zoom, click to select. <button type="button" data-do="tour" class="edits">Tour</button><button type="button" data-do="hint">Got it</button></p>
+  <p class="hint">${matchMedia('(pointer: coarse)').matches ? 'Drag to turn, two fingers to move and zoom, tap' : 'Drag to turn, right-drag to move, scroll to zoom, click'} to select. <button type="button" data-do="tour" class="edits">Tour</button><button type="button" data-do="hint">Got it</button></p>
   <div class="tour" role="dialog" aria-label="Tour" hidden><p></p><div class="buttons"><small></small>
     <button type="button" data-tour="-1">Back</button><button type="button" class="main" data-tour="1">Next</button><button type="button" data-tour="end">End</button></div></div>
   <div class="message" role="alert" hidden></div>
@@ -100,7 +100,7 @@ export const MARKUP = `
     <p class="small keys" role="status"></p>
     <div class="acts" hidden>
       <div class="row" role="group" aria-label="Take"><label for="grow-ID">Take</label><select id="grow-ID" data-set="grow">
-        <option value="body">its body</option><option value="label">its label</option><option value="ball">a ball of 0.1 m</option><option value="cluster">a connected part</option></select></div>
+        <option value="body">its body</option><option value="particle">the particle alone</option><option value="label">its label</option><option value="ball">a ball of 0.1 m</option><option value="cluster">a connected part</option></select></div>
       <div class="triple">${numbers('vector', 'metres, or metres a second,')}</div>
       <div class="buttons">
         <button type="button" data-do="throw" title="Add this velocity, m/s (T). Or hold T and drag an arrow.">Throw</button>
@@ -132,7 +132,7 @@ export const MARKUP = `
     <p class="state small" role="status"></p>
   </section>
 </aside>
-<dialog class="help" aria-label="Keys and mouse"><h3>Keys and mouse</h3><dl>
+<dialog class="help" aria-label="Keys and mouse"><h3 tabindex="-1" autofocus>Keys and mouse</h3><dl>
 <dt>drag, arrow keys</dt><dd>turn</dd>
 <dt>right drag, Shift with drag or arrows, two fingers</dt><dd>move the view</dd>
 <dt>wheel, + and -, pinch</dt><dd>zoom</dd>

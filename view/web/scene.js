@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Particles and their steps, from the bytes that view/scene.c writes.
+import { dot, subtract } from './math.js';
 
 const padded = bytes => (bytes + 3) & ~3;
 
@@ -21,11 +22,13 @@ export class Scene {
     return [0, 1, 2].map(c => low[c] + (high[c] - low[c]) * data[3 * i + c] / 65535);
   }
 
-  velocity(i, step) {
-    if (i >= this.movers || this.last < 1 || !this.time_step) return [0, 0, 0];
-    const to = Math.max(1, step), a = this.position(i, to - 1), b = this.position(i, to);
-    return [0, 1, 2].map(c => (b[c] - a[c]) / this.time_step);
+  // Metres a second of something that is at `place(step)`.
+  speed(place, step) {
+    const to = Math.max(1, step);
+    return this.last < 1 || !this.time_step ? 0 : Math.hypot(...subtract(place(to), place(to - 1))) / this.time_step;
   }
+
+  speed_of(i, step) { return i < this.movers ? this.speed(s => this.position(i, s), step) : 0; }
 
   label_name(label) {
     return this.names[label] || (label === 0 ? 'background' : `label ${label}`);
@@ -52,16 +55,12 @@ export class Scene {
     return { centre: sum, low, high };
   }
 
-  // The lowest and the highest of all particles along an axis.
-  range(axis, step) {
+  // Where the lowest of all particles is along an axis.
+  lowest(axis, step) {
     const { low, high, data } = this.steps[step], [a, b, c] = axis.map((v, k) => v * (high[k] - low[k]) / 65535);
-    const from = axis.reduce((sum, v, k) => sum + v * low[k], 0);
-    let least = Infinity, most = -Infinity;
-    for (let i = 0; i < data.length; i += 3) {
-      const at = a * data[i] + b * data[i + 1] + c * data[i + 2];
-      [least, most] = [Math.min(least, at), Math.max(most, at)];
-    }
-    return [least + from, most + from];
+    let least = Infinity;
+    for (let i = 0; i < data.length; i += 3) least = Math.min(least, a * data[i] + b * data[i + 1] + c * data[i + 2]);
+    return least + dot(axis, low);
   }
 
   // For each body the middle of some of its particles at each step.
@@ -112,8 +111,7 @@ export class Scene {
   // How far a particle is from where it was recorded.
   error(truth, i, step) {
     if (i >= Math.min(this.movers, truth.movers) || step > truth.last) return 0;
-    const a = this.position(i, step), b = truth.position(i, step);
-    return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+    return Math.hypot(...subtract(this.position(i, step), truth.position(i, step)));
   }
 
   // The largest error of some particles at the end.
@@ -130,7 +128,7 @@ export class Scene {
   measure_speed() {
     if (this.steps.length < 2) return;
     for (let i = 0; i < this.movers; i += 1 + (this.movers >> 8))
-      this.speed_max = Math.max(this.speed_max, Math.hypot(...this.velocity(i, this.last)));
+      this.speed_max = Math.max(this.speed_max, this.speed_of(i, this.last));
   }
 }
 

@@ -9,7 +9,7 @@ import { hint_read, MARKUP } from './markup.js';
 import { fetch_picture, fetch_psnr, fetch_recorded } from './server.js';
 
 const END_PAUSE = 0.7; // seconds before a loop begins again
-const PICTURES = [160, 512]; // pixels of the longer side
+const PICTURES = [[160, 1], [512, 6]]; // pixels of the longer side; strips, since the server ends one before it does something else
 const SLOW = 55, QUICK = 22, STILL = 600; // milliseconds of a picture; without a change
 
 let viewers = 0;
@@ -80,7 +80,6 @@ export class Stage {
     this.frame_scene(scene);
     this.find('canvas').removeAttribute('aria-busy');
     this.root.dataset.ready = '';
-    if (scene.note) this.say(scene.note);
   }
 
   // Without WebGL the model draws still pictures.
@@ -99,7 +98,7 @@ export class Stage {
   // What belongs to the first scene: floor, cameras, title.
   frame_scene(scene) {
     const { low, high } = scene.movers === scene.shown ? this.focus(scene) : scene.steps[0];
-    const steps = scene.movers === scene.shown ? scene.steps.keys() : [0], lowest = Math.min(...[...steps].map(s => scene.range(scene.up, s)[0]));
+    const steps = scene.movers === scene.shown ? scene.steps.keys() : [0], lowest = Math.min(...[...steps].map(s => scene.lowest(scene.up, s)));
     this.floor = Math.abs(lowest) < 0.02 ? 0 : lowest;
     this.box = { low, high };
     this.find('[data-set="view"]').replaceChildren(new Option('free', ''), ...scene.cameras.map((_, v) => new Option(`camera ${v + 1}`, v)));
@@ -208,8 +207,9 @@ export class Stage {
   pixels(box, height) { return height * box[3] / 2 / this.camera.spread(this.aspect(box))[1]; }
 
   draw(now) {
-    const { painter } = this;
+    const { painter, settings } = this;
     if (!painter || !this.scenes.length) return;
+    if (settings.view !== '' && this.camera.pose().join() !== this.looked) settings.view = this.find('[data-set="view"]').value = ''; // it was turned away
     painter.resize(this.adapt(now));
     this.marks = [];
     for (const pane of this.panes()) this.draw_pane(pane);
@@ -271,27 +271,27 @@ export class Stage {
 
   // Coarse at first, then fine.
   async paint() {
-    const { signal } = this.painting = new AbortController(), { step } = this.settings;
-    const turn = String(this.turns = (this.turns || 0) + 1);
+    const { signal } = this.painting = new AbortController(), turn = String(this.turns = (this.turns || 0) + 1);
     await this.attempt(async () => {
-      for (const side of PICTURES)
-        for (const { box, entries } of this.panes().filter(({ entries }) => entries.length && (entries.at(-1).result || entries.at(-1).id >= 0))) {
-          const entry = entries.at(-1), aspect = this.aspect(box);
-          const [width, height] = [Math.min(1, aspect), Math.min(1, 1 / aspect)].map(part => Math.max(1, Math.round(side * part)));
-          const of = { ...(entry.result ? { result: this.job } : { scene: entry.id }), step: Math.min(step, entry.scene.last),
-            width, height, focal: width / 2 / this.camera.spread(width / height)[0], pose: this.camera.pose().join() };
-          const img = new Image();
-          img.src = await fetch_picture(of, signal);
-          await img.decode();
-          img.alt = `What the model draws of ${entry.name}`;
-          img.dataset.turn = turn;
-          ['left', 'top', 'width', 'height'].forEach((name, k) => { img.style[name] = `${100 * box[k]}%`; });
-          if (signal.aborted) return URL.revokeObjectURL(img.src);
-          this.find('.pictures').append(img);
-          if (this.painter.still) this.drop_pictures(other => other !== img && (side === PICTURES[0] ? other.dataset.turn !== turn : other.style.left === img.style.left));
-        }
+      for (const [side, strips] of PICTURES)
+        for (const { box, entries } of this.panes().filter(({ entries }) => entries.length && (entries.at(-1).result || entries.at(-1).id >= 0)))
+          for (let strip = 0; strip < strips; strip++) await this.paint_strip(entries.at(-1), box, side, strip, strips, turn, signal);
       this.root.dataset.painted = '';
     });
+  }
+
+  async paint_strip(entry, box, side, strip, strips, turn, signal) {
+    const aspect = this.aspect(box), [width, all] = [Math.min(1, aspect), Math.min(1, 1 / aspect)].map(part => Math.max(strips, Math.round(side * part)));
+    const [top, end] = [strip, strip + 1].map(k => Math.round(k * all / strips)), height = end - top, img = new Image();
+    img.src = await fetch_picture({ ...(entry.result ? { result: this.job } : { scene: entry.id }), step: this.step_of(entry.scene), width, height,
+      middle: all / 2 - top, focal: width / 2 / this.camera.spread(width / all)[0], pose: this.camera.pose().join() }, signal);
+    await img.decode();
+    if (signal.aborted) return URL.revokeObjectURL(img.src);
+    img.alt = strip ? '' : `What the model draws of ${entry.name}`;
+    img.dataset.turn = turn;
+    [box[0], box[1] + box[3] * top / all, box[2], box[3] * height / all].forEach((v, k) => { img.style[['left', 'top', 'width', 'height'][k]] = `${100 * v}%`; });
+    this.find('.pictures').append(img);
+    if (this.painter.still) this.drop_pictures(other => other.dataset.turn !== turn);
   }
 
   // What the camera that is looked through recorded at this step, in a corner.
@@ -362,7 +362,7 @@ export class Stage {
     if (settings.frusta && entries[0]) {
       const list = frusta(entries[0].scene, 0.08 * camera.distance);
       lines.push(...frustum_lines(list, [...grid, 1]));
-      if (entries[0] === this.scenes[0] && this.frusta_key === this.recorded_key()) painter.draw_pictures(list.map(({ corners }) => corners), matrix);
+      if (entries[0] === this.scenes[0] && this.frusta_key === this.recorded_key()) painter.draw_pictures(list, matrix, settings.view);
     }
     if (this.turning) lines.push(...this.turning);
     if (this.arrow) lines.push(...arrow_lines(this.arrow.from, this.arrow.to, [1, 0.72, 0.1, 1]));
@@ -392,7 +392,7 @@ export class Stage {
     const { scene } = entry, step = this.step_of(scene), mode = this.settings.colour;
     const chosen = this.selection && this.selection.entry === entry ? this.selection.indices : [];
     return { scene, step, tint: k > 0 ? [0.95, 0.45, 0.1, 0.4] : null,
-      key: `${mode} ${mode === 'speed' || mode === 'error' ? `${step} ${scene.speed_max}` : ''} ${chosen.length} ${chosen[0]}`,
+      key: `${mode} ${mode === 'speed' || mode === 'error' ? `${step} ${scene.speed_max}` : ''} ${chosen.length && this.selection.number}`,
       colours: () => colours(scene, mode, step, chosen, entry.truth) };
   }
 
@@ -432,7 +432,7 @@ export class Stage {
       span.style.maxWidth = mark.caption ? `calc(${mark.wide}px - 1rem)` : '';
       span.style.transform = `translate(${mark.x}px, ${mark.y}px)${mark.caption ? ' translate(-50%, -150%)' : ''}`;
     });
-    const per_metre = this.pixels([0, 0, 1, 1], h) / this.camera.distance;
+    const per_metre = this.pixels(this.panes()[0].box, h) / this.camera.distance;
     const nice = [1, 2, 5].flatMap(d => [-3, -2, -1, 0, 1, 2].map(e => d * 10 ** e)).sort((a, b) => a - b);
     const length = nice.filter(m => m * per_metre <= 130).at(-1) || 0.001;
     this.find('.scalebar i').style.width = `${length * per_metre}px`;

@@ -41,7 +41,7 @@ export class Tour {
     if (!stop) return this.before?.focus();
     const target = this.root.querySelector(stop[0]);
     target.classList.add('toured');
-    target.scrollIntoView({ block: 'nearest' });
+    target.scrollIntoView({ block: 'center' });
     this.box.querySelector('p').textContent = stop[1];
     this.box.querySelector('small').textContent = `${at + 1} of ${this.stops.length}`;
     this.box.querySelector('[data-tour="-1"]').disabled = at === 0;

@@ -2,7 +2,6 @@
 // One viewer in an element of a page: what the server shows, what people do, and what they keep.
 import { add, scale } from './math.js';
 import { control } from './camera.js';
-import { Edits } from './edits.js';
 import { Editor } from './editor.js';
 import { camera_path, film_type, keep, record, smaller } from './films.js';
 import { make_gif } from './gif.js';
@@ -105,7 +104,7 @@ export class Viewer extends Editor {
   async reopen() {
     const recorded = this.scenes.some(entry => entry.recorded), dropped = this.scenes.filter(({ id }) => id > 0).map(entry => [entry.scene, entry.name, entry]);
     this.facts = await fetch_facts();
-    this.edits = new Edits();
+    this.edits.set('', null); // undo brings the list back
     this.edited();
     const scene = await fetch_scene(0);
     this.settings.view = '';
@@ -133,6 +132,9 @@ export class Viewer extends Editor {
     box.dataset.kind = kind;
     box.hidden = !text;
   }
+
+  // A note is there until one goes on.
+  end_note() { if (this.find('.message').dataset.kind === 'note') this.say(''); }
 
   only_look(why) {
     this.live = false;
@@ -178,7 +180,7 @@ export class Viewer extends Editor {
     const canvas = this.find('canvas');
     control(canvas, this.camera, {
       changed: () => this.changed(),
-      begin: (x, y, event) => this.drop_cross() || this.begin_drag(x, y, event),
+      begin: (x, y, event) => this.end_note() || this.drop_cross() || this.begin_drag(x, y, event),
       zooms: () => this.live || document.activeElement === canvas,
       clicked: (x, y) => this.painter && this.select(this.pick(x, y)),
     });
@@ -227,6 +229,7 @@ export class Viewer extends Editor {
     this.settings.view = this.find('[data-set="view"]').value = value;
     if (value !== '' && view) this.camera.look_through(view, scene.size, scale(add(this.box.low, this.box.high), 0.5));
     else this.fit(true);
+    this.looked = this.camera.pose().join();
     this.changed();
   }
 
@@ -344,7 +347,9 @@ export class Viewer extends Editor {
     }
     if (control_key || (event.target.matches('input') && key.startsWith('Arrow'))) return;
     if (event.target.matches('button, input') && ' Enter'.includes(key)) return;
-    if (this.press(key, event.shiftKey, event.repeat)) event.preventDefault();
+    if (!this.press(key, event.shiftKey, event.repeat)) return;
+    this.end_note();
+    event.preventDefault();
   }
 
   press(key, shift, repeat) {
