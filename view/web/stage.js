@@ -325,7 +325,8 @@ export class Stage {
   // What every camera recorded at this step, for their frusta.
   async read_frusta() {
     const key = this.recorded_key(), { id, scene } = this.scenes[0];
-    if (key === this.frusta_key) return;
+    if (key === this.frusta_asked) return;
+    this.frusta_asked = key;
     const images = await Promise.all(scene.cameras.map(async (_, view) => {
       const img = new Image();
       img.src = await fetch_recorded(id, this.step_of(scene), view);
@@ -333,7 +334,7 @@ export class Stage {
       URL.revokeObjectURL(img.src);
       return img;
     })).catch(() => []); // without its data set there are no pictures
-    if (key !== this.recorded_key()) return;
+    if (key !== this.recorded_key()) return void (this.frusta_asked = ''); // they may be asked for again
     this.painter.keep_pictures(images);
     this.frusta_key = key;
     this.draw_fine();
