@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bodies/body_inputs.h"
 
+#include "bodies/outside.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,35 +62,13 @@ static double distance2(const real *a, const real *b) {
 
 // ---- surfaces
 
-static double height_above(const SurfacePatch *patch, const real *x) {
-    double along = 0;
-    for (int c = 0; c < 3; c++) along += (double)((x[c] - patch->position[c]) * patch->normal[c]);
-    return along;
-}
-
-// The patch nearest to x whose plane is within reach, and the distance from that plane, negative behind it; NULL: none.
-// *sign turns its normal to the side of the body's middle.
-static const SurfacePatch *nearest_surface(const Making *m, const real *x, real *distance, real *sign) {
-    const SurfacePatch *best = NULL;
-    double least = INFINITY;
-    *distance = m->scales->reach;
-    for (size_t p = m->set->first_patch[m->window]; p < m->set->first_patch[m->window + 1]; p++) {
-        const SurfacePatch *patch = &m->set->patch[p];
-        double d2 = distance2(x, patch->position), radius = (double)patch->radius;
-        if (d2 >= least) continue;
-        double side = height_above(patch, m->middle) < 0 ? -1 : 1, along = side * height_above(patch, x);
-        if (d2 - along * along > radius * radius || along >= (double)m->scales->reach) continue;
-        least = d2, best = patch, *distance = (real)along, *sign = (real)side;
-    }
-    return best;
-}
-
 static void see_surfaces(const Making *m) {
     real least = m->scales->reach;
     for (size_t i = m->first; i < m->last; i++) {
         const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
         real *out = m->in->feature + BODY_FEATURES * i, distance, sign = 1, along = 0;
-        const SurfacePatch *patch = nearest_surface(m, now, &distance, &sign);
+        const SurfacePatch *patch =
+            surface_near(m->set, m->window, m->middle, now, m->scales->reach, &distance, &sign);
         for (int c = 0; c < 3; c++) {
             out[NORMAL + c] = patch ? sign * patch->normal[c] : 0;
             along += out[NORMAL + c] * (now[c] - before[c]);
@@ -221,4 +201,5 @@ void body_motions(const BodySet *set, const BodyScales *scales, BodyInputs *in, 
         if (rests(count, set->before + 3 * first, now, &motion[b], (double)scales->still))
             motion[b] = rigid_motion_fit(count, now, now);
     }
+    bodies_stay_outside(set, scales, motion);
 }

@@ -55,7 +55,7 @@ void body_inputs_free(BodyInputs *inputs); // accepts {0}
 Status body_inputs_make(const BodySet *set, const BodyScales *scales, BodyInputs *inputs, Error *err);
 
 // The rigid motion of each body that takes its nodes nearest to now + carried + step * output (nodes, 3), or none of a
-// body that rests: what body_set_move takes.
+// body that rests; then bodies are kept outside each other and surfaces (bodies/outside.h): what body_set_move takes.
 void body_motions(const BodySet *set, const BodyScales *scales, BodyInputs *inputs, const real *output,
                   RigidMotion *motion);
 

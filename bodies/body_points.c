@@ -53,6 +53,19 @@ Status body_set_add_points(BodySet *set, size_t count, const real *now, const re
     return status;
 }
 
+Status body_set_add_spread(BodySet *set, size_t count, const real *point, Error *err) {
+    size_t nodes = count < BODY_NODES ? count : BODY_NODES, chosen[BODY_NODES];
+    if (!count) return STATUS_OK;
+    double *least = malloc(count * sizeof *least);
+    if (!least) return error_set(err, STATUS_FAILED, "out of memory for a body of %zu points", count);
+    choose_nodes(count, point, nodes, least, chosen);
+    free(least);
+    Status status = STATUS_OK;
+    for (size_t n = 0; n < nodes && status == STATUS_OK; n++)
+        status = body_set_add_hull(set, 1, point + 3 * chosen[n], err);
+    return status;
+}
+
 // ---- surfaces
 
 Status body_set_add_surface(BodySet *set, size_t count, const real *point, Error *err) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOWS, BODIES, NODES, PATCHES };
+enum { WINDOWS, BODIES, NODES, HULLS, PATCHES };
 
 void body_set_free(BodySet *set) {
     free(set->first_body);
@@ -16,11 +16,13 @@ void body_set_free(BodySet *set) {
     free(set->before);
     free(set->now);
     free(set->normal);
+    free(set->first_hull);
+    free(set->hull);
     free(set->patch);
     *set = (BodySet){0};
 }
 
-void body_set_clear(BodySet *set) { set->windows = set->bodies = set->nodes = set->patches = 0; }
+void body_set_clear(BodySet *set) { set->windows = set->bodies = set->nodes = set->hulls = set->patches = 0; }
 
 // Room for `count` of a kind, and one more where lists end with a total.
 static Status reserve(BodySet *set, int kind, size_t count, Error *err) {
@@ -30,7 +32,10 @@ static Status reserve(BodySet *set, int kind, size_t count, Error *err) {
     if (kind == WINDOWS)
         good = array_grow(&set->first_body, room + 1, sizeof *set->first_body) &&
                array_grow(&set->first_patch, room + 1, sizeof *set->first_patch);
-    if (kind == BODIES) good = array_grow(&set->first_node, room + 1, sizeof *set->first_node);
+    if (kind == BODIES)
+        good = array_grow(&set->first_node, room + 1, sizeof *set->first_node) &&
+               array_grow(&set->first_hull, room + 1, sizeof *set->first_hull);
+    if (kind == HULLS) good = array_grow(&set->hull, 3 * room, sizeof *set->hull);
     if (kind == NODES)
         good = array_grow(&set->before, 3 * room, sizeof *set->before) &&
                array_grow(&set->now, 3 * room, sizeof *set->now) &&
@@ -57,10 +62,20 @@ Status body_set_add_body(BodySet *set, size_t count, size_t *row, Error *err) {
     if (status != STATUS_OK) return status;
     *row = set->nodes;
     memset(set->normal + 3 * set->nodes, 0, 3 * count * sizeof *set->normal);
+    set->first_hull[set->bodies] = set->first_hull[set->bodies + 1] = set->hulls;
     set->first_node[set->bodies++] = set->nodes;
     set->nodes += count;
     set->first_node[set->bodies] = set->nodes;
     set->first_body[set->windows] = set->bodies;
+    return STATUS_OK;
+}
+
+Status body_set_add_hull(BodySet *set, size_t count, const real *point, Error *err) {
+    CHECK(set->bodies > 0);
+    Status status = reserve(set, HULLS, set->hulls + count, err);
+    if (status != STATUS_OK || !count) return status;
+    memcpy(set->hull + 3 * set->hulls, point, 3 * count * sizeof *point);
+    set->first_hull[set->bodies] = set->hulls += count;
     return STATUS_OK;
 }
 
@@ -76,9 +91,14 @@ Status body_set_add_patch(BodySet *set, SurfacePatch patch, Error *err) {
 void body_set_move(BodySet *set, const RigidMotion *motion) {
     real *before = set->before;
     set->before = set->now, set->now = before;
-    for (size_t b = 0; b < set->bodies; b++)
+    for (size_t b = 0; b < set->bodies; b++) {
         for (size_t i = set->first_node[b]; i < set->first_node[b + 1]; i++) {
             rigid_motion_apply(&motion[b], set->before + 3 * i, set->now + 3 * i);
             rigid_motion_rotate(&motion[b], set->normal + 3 * i);
         }
+        for (size_t i = set->first_hull[b]; i < set->first_hull[b + 1]; i++) {
+            const real x[3] = {set->hull[3 * i], set->hull[3 * i + 1], set->hull[3 * i + 2]};
+            rigid_motion_apply(&motion[b], x, set->hull + 3 * i);
+        }
+    }
 }

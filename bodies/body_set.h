@@ -14,15 +14,17 @@ typedef struct SurfacePatch {
     real radius;                 // metres; INFINITY: a whole plane
 } SurfacePatch;
 
-// Starts as {0}. The nodes of a body, the bodies of a window and its patches follow each other.
+// Starts as {0}. The nodes of a body, its hull, the bodies of a window and its patches follow each other.
 typedef struct BodySet {
-    size_t windows, bodies, nodes, patches;
+    size_t windows, bodies, nodes, hulls, patches;
     size_t *first_body, *first_patch; // (windows + 1)
     size_t *first_node;               // (bodies + 1)
     real *before, *now;               // (nodes, 3) metres: one time step ago, and at present
     real *normal;                     // (nodes, 3) of the body's surface, outwards
+    size_t *first_hull;               // (bodies + 1)
+    real *hull;                       // (hulls, 3) metres, at present: more points that surfaces hold, not seen or not nodes
     SurfacePatch *patch;              // (patches)
-    size_t room[4];                   // for windows, bodies, nodes, patches
+    size_t room[5];                   // for windows, bodies, nodes, hulls, patches
 } BodySet;
 
 void body_set_free(BodySet *set); // accepts {0}
@@ -32,6 +34,8 @@ void body_set_clear(BodySet *set);
 Status body_set_add_window(BodySet *set, Error *err);
 // A body of `count` > 0 points whose positions the caller fills in at rows *row, ..; normals are 0.
 Status body_set_add_body(BodySet *set, size_t count, size_t *row, Error *err);
+// More points (count, 3) of the body that was added last.
+Status body_set_add_hull(BodySet *set, size_t count, const real *point, Error *err);
 Status body_set_add_patch(BodySet *set, SurfacePatch patch, Error *err);
 
 enum { BODY_NODES = 16, BODY_PATCHES = 512 };
@@ -39,6 +43,8 @@ enum { BODY_NODES = 16, BODY_PATCHES = 512 };
 // A body given by `count` > 0 points of its surface, now and one time step ago. At most BODY_NODES of them, as far from
 // each other as possible, become its nodes; node n is point chosen[n] (BODY_NODES; may be NULL).
 Status body_set_add_points(BodySet *set, size_t count, const real *now, const real *before, size_t *chosen, Error *err);
+// At most BODY_NODES of these points, as far from each other as possible, become hull of the body that was added last.
+Status body_set_add_spread(BodySet *set, size_t count, const real *point, Error *err);
 // Patches at the first BODY_PATCHES of `count` points of surfaces that stand still, which should be in random order. A
 // patch is the plane through the points near it.
 Status body_set_add_surface(BodySet *set, size_t count, const real *point, Error *err);

@@ -50,6 +50,12 @@ Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) 
     return error_set(err, STATUS_FAILED, "out of memory for a copy of %zu particles", N);
 }
 
+size_t rollout_drawn(const RolloutSet *set) {
+    size_t count = set->N;
+    while (count > 0 && set->radius && set->radius[count - 1] == 0) count--;
+    return count;
+}
+
 void rollout_up(const RolloutSurface *s, const double *world_from_camera, size_t count, double up[3]) {
     const bool simulated = s && (s->triangles || s->springs || s->frames);
     memcpy(up, (double[]){0, 0, 1}, 3 * sizeof *up);

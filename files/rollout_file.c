@@ -97,9 +97,9 @@ static Status take_flags(const H5Place *group, RolloutSet *set, Error *err) {
 
 static Status check_radii(const H5Place *group, const RolloutSet *set, Error *err) {
     for (size_t i = 0; set->radius && i < set->N; i++)
-        if (!(set->radius[i] > 0))
-            return error_set(err, STATUS_BAD_INPUT, "%s/radius: expected lengths above 0, found %g", group->text,
-                             (double)set->radius[i]);
+        if (!(set->radius[i] >= 0 && isfinite(set->radius[i])))
+            return error_set(err, STATUS_BAD_INPUT, "%s/radius: expected finite lengths of 0 or more, found %g",
+                             group->text, (double)set->radius[i]);
     return STATUS_OK;
 }
 

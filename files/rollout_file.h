@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ROLLOUT_MAJOR = 3, ROLLOUT_MINOR = 0, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
+enum { ROLLOUT_MAJOR = 3, ROLLOUT_MINOR = 1, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
 enum { ROLLOUT_BODIES_MAX = 1 << 24 }; // numbers of bodies are below this
 
 // One input time step. NULL if missing.
@@ -43,7 +43,7 @@ typedef struct RolloutSet {
     // In past sets alone.
     uint32_t *ties; // (N) the present particle that owns a past one
     // In the present set alone; the last three only with rigid bodies, then all of them.
-    float *radius;   // (N) metres
+    float *radius;   // (N) metres; 0: the mirror image of another particle, which is not drawn
     float *before;   // (N,3) metres: where each particle was one time step ago
     int32_t *body;   // (N) number of its rigid body; -1: it stands still
     uint8_t *moving; // (N) body >= 0; not in files
@@ -92,6 +92,8 @@ void rollout_surface_free(RolloutSurface *surface); // accepts {0}
 // The way up, a unit vector, as the cameras (count,4,4) are held (base/camera_rig.h); z without cameras, and where the
 // simulator made the particles. surface may be NULL.
 void rollout_up(const RolloutSurface *surface, const double *world_from_camera, size_t count, double up[3]);
+// Number of particles of a set without the mirror images behind the last one that is drawn.
+size_t rollout_drawn(const RolloutSet *set);
 // A copy in its own memory.
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
 

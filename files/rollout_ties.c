@@ -21,7 +21,8 @@ double rollout_median_radius(const RolloutFile *file) {
     const RolloutSet *now = &file->sets[0];
     float sample[SAMPLE];
     size_t stride = now->N / SAMPLE + 1, count = 0;
-    for (size_t i = 0; now->radius && i < now->N; i += stride) sample[count++] = now->radius[i];
+    for (size_t i = 0; now->radius && i < now->N; i += stride)
+        if (now->radius[i] > 0) sample[count++] = now->radius[i];
     sort_floats(sample, count);
     return count ? (double)sample[count / 2] : 0;
 }

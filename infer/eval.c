@@ -143,7 +143,7 @@ static void compare_motion(Evaluation *e, int step) {
     const EpisodeInfo *info = e->info;
     size_t O = (size_t)info->O, first = (size_t)e->start->start, frame = first + (size_t)(step * e->start->stride);
     if (O == 0 || !info->object_position || !e->rollout.sets[0].labels) return;
-    MotionStep motion = {.particles = (int)e->rollout.sets[0].N,
+    MotionStep motion = {.particles = (int)rollout_drawn(&e->rollout.sets[0]),
                          .objects = info->O,
                          .before = rollout_positions(&e->rollout, 0),
                          .after = rollout_positions(&e->rollout, (size_t)step),

@@ -229,9 +229,11 @@ static SceneBodies load_bodies(Tape *tape, const RolloutFile *r) {
     SceneBodies out = {.count = N,
                        .body = tape_context(tape, N * sizeof *out.body),
                        .before = tape_context(tape, 3 * N * sizeof *out.before),
-                       .now = tape_context(tape, 3 * N * sizeof *out.now)};
+                       .now = tape_context(tape, 3 * N * sizeof *out.now),
+                       .image = tape_context(tape, N)};
     if (tape->device->failed) return (SceneBodies){0};
     const float *before = r->steps > 0 ? rollout_positions(r, r->steps - 1) : set->before;
+    for (size_t i = 0; i < N; i++) out.image[i] = set->radius && set->radius[i] == 0;
     memcpy(out.body, set->body, N * sizeof *out.body);
     memcpy(out.before, before, 3 * N * sizeof *out.before);
     memcpy(out.now, rollout_positions(r, r->steps), 3 * N * sizeof *out.now);

@@ -4,6 +4,7 @@
 #include "model/body_labels.h"
 #include "nn/backend.h"
 
+#include <math.h>
 #include <string.h>
 
 void body_step_free(BodyStep *step) {
@@ -13,9 +14,11 @@ void body_step_free(BodyStep *step) {
 
 SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const MotionField *field, double colour_length,
                             double extent, size_t count, const real *position, const real *colour, const real *moving) {
-    SceneBodies out = {.body = tape_context(tape, (count + 1) * sizeof *out.body),
-                       .before = tape_context(tape, (3 * count + 1) * sizeof *out.before),
-                       .now = tape_context(tape, (3 * count + 1) * sizeof *out.now)};
+    size_t room = count + field->count + 1;
+    SceneBodies out = {.body = tape_context(tape, room * sizeof *out.body),
+                       .before = tape_context(tape, 3 * room * sizeof *out.before),
+                       .now = tape_context(tape, 3 * room * sizeof *out.now),
+                       .image = tape_context(tape, room)};
     double *x = tape_context(tape, (3 * count + 1) * sizeof *x); // in the field's frame
     if (tape->device->failed) return (SceneBodies){0};
     for (size_t i = 0; i < count; i++) {
@@ -28,6 +31,7 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
     body_labels_settle(tape, extent, count, position, colour, out.body);
     if (tape->device->failed) return (SceneBodies){0};
     out.count = count;
+    memset(out.image, 0, count);
     memcpy(out.now, position, 3 * count * sizeof *position);
     memcpy(out.before, position, 3 * count * sizeof *position);
     for (size_t i = 0; i < count; i++) {
@@ -40,12 +44,52 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
     return out;
 }
 
+static void add_image(const Observation *observation, const MotionField *field, size_t point, SceneBodies *bodies) {
+    double now[3], before[3], turned[3];
+    size_t i = bodies->count;
+    for (size_t c = 0; c < 3; c++) {
+        now[c] = (double)field->position[3 * point + c];
+        before[c] = now[c] - (double)field->motion[3 * point + c];
+    }
+    observation_turn(observation, now, turned);
+    for (size_t c = 0; c < 3; c++) bodies->now[3 * i + c] = (real)turned[c];
+    observation_turn(observation, before, turned);
+    for (size_t c = 0; c < 3; c++) bodies->before[3 * i + c] = (real)turned[c];
+    bodies->body[i] = (int32_t)field->body[point];
+    bodies->image[i] = 1;
+}
+
+// Of the first `count` particles, the one of the same body as particle i that is nearest to it; -1: there is none.
+static int32_t nearest_of_body(const SceneBodies *bodies, size_t count, size_t i) {
+    double least = INFINITY;
+    int32_t nearest = -1;
+    for (size_t j = 0; j < count; j++) {
+        double d2 = 0;
+        for (size_t c = 0; c < 3 && bodies->body[j] == bodies->body[i]; c++)
+            d2 += pow((double)bodies->now[3 * j + c] - (double)bodies->now[3 * i + c], 2);
+        if (bodies->body[j] == bodies->body[i] && d2 < least) least = d2, nearest = (int32_t)j;
+    }
+    return nearest;
+}
+
+size_t scene_bodies_add_images(SceneBodies *bodies, const Observation *observation, const MotionField *field,
+                               int32_t *like) {
+    size_t seen = bodies->count, images = 0;
+    for (size_t point = 0; point < field->count; point++) {
+        if (!(field->mirrored[point] > 0)) continue;
+        add_image(observation, field, point, bodies);
+        like[images] = nearest_of_body(bodies, seen, bodies->count);
+        if (like[images] >= 0) images++, bodies->count++;
+    }
+    return images;
+}
+
 // Points of a body that are looked at.
 enum { POINTS = 2048 };
 
 typedef struct Points {
     size_t count;
-    real now[3 * POINTS], before[3 * POINTS];
+    real now[6 * POINTS], before[6 * POINTS]; // room for as many mirror images
 } Points;
 
 // The particles in the order of their bodies: those of body b are particle[first[b + 1]], .., before first[b + 2].
@@ -68,15 +112,24 @@ static Order order_of(Tape *tape, const SceneBodies *bodies, size_t numbers) {
     return out;
 }
 
-// At most `most` particles of a group, spread evenly over it, because composed scenes follow each other.
-static void gather(const SceneBodies *bodies, const Order *order, size_t group, size_t most, Points *out) {
-    const uint32_t *particle = order->particle + order->first[group]; // NOLINT: set unless the device has failed
-    size_t all = order->first[group + 1] - order->first[group];
-    out->count = all < most ? all : most;
-    for (size_t k = 0; k < out->count; k++) {
-        size_t i = particle[k * all / out->count];
-        memcpy(out->now + 3 * k, bodies->now + 3 * i, 3 * sizeof *out->now);
-        memcpy(out->before + 3 * k, bodies->before + 3 * i, 3 * sizeof *out->before);
+static bool is_image(const SceneBodies *bodies, size_t i) { return bodies->image && bodies->image[i]; }
+
+static void take_point(const SceneBodies *bodies, size_t i, Points *out) {
+    memcpy(out->now + 3 * out->count, bodies->now + 3 * i, 3 * sizeof *out->now);
+    memcpy(out->before + 3 * out->count++, bodies->before + 3 * i, 3 * sizeof *out->before);
+}
+
+// At most `most` particles of a group that are seen, or that are not, spread evenly over them, because composed scenes
+// follow each other. They are added to *out.
+static void gather(const SceneBodies *bodies, const Order *order, size_t group, bool seen, size_t most, Points *out) {
+    size_t all = 0, passed = 0, taken = 0, first = order->first[group], end = order->first[group + 1];
+    for (size_t k = first; k < end; k++) all += is_image(bodies, order->particle[k]) != seen;
+    size_t count = all < most ? all : most;
+    for (size_t k = first; k < end && taken < count; k++) {
+        if (is_image(bodies, order->particle[k]) == seen) continue;
+        if (passed++ < taken * all / count) continue;
+        take_point(bodies, order->particle[k], out);
+        taken++;
     }
 }
 
@@ -85,12 +138,19 @@ static Status fill(BodySet *set, const SceneBodies *bodies, const Order *order, 
                    Error *err) {
     body_set_clear(set);
     Status status = body_set_add_window(set, err);
-    gather(bodies, order, 0, BODY_PATCHES, points);
+    points->count = 0;
+    gather(bodies, order, 0, true, BODY_PATCHES, points);
     if (status == STATUS_OK) status = body_set_add_surface(set, points->count, points->now, err);
     for (size_t b = 0; b < order->numbers && status == STATUS_OK; b++) {
-        gather(bodies, order, b + 1, POINTS, points);
+        points->count = 0;
+        gather(bodies, order, b + 1, true, POINTS, points);
+        if (!points->count) gather(bodies, order, b + 1, false, POINTS, points); // an edit has left no others
         index[b] = (int32_t)set->bodies;
-        if (points->count) status = body_set_add_points(set, points->count, points->now, points->before, NULL, err);
+        if (!points->count) continue;
+        status = body_set_add_points(set, points->count, points->now, points->before, NULL, err);
+        size_t seen = points->count;
+        gather(bodies, order, b + 1, false, POINTS, points);
+        if (status == STATUS_OK && points->count > seen) status = body_set_add_hull(set, points->count, points->now, err);
     }
     return status;
 }

@@ -13,6 +13,7 @@ typedef struct SceneBodies {
     size_t count;       // particles; 0: no bodies are known
     int32_t *body;      // (count) number of its body, from 0; -1: it stands still
     real *before, *now; // (count, 3) metres: one time step ago, and at present
+    uint8_t *image;     // (count) 1: a mirror image (motion/mirror.h), which the network does not see; NULL: none
 } SceneBodies;
 
 // Host memory that steps reuse. Starts as {0}.
@@ -23,9 +24,15 @@ typedef struct BodyStep {
 
 void body_step_free(BodyStep *step); // accepts {0}
 
-// The particles' bodies and past positions, as the motion seen in the input tells them. extent: X, metres.
+// The particles' bodies and past positions, as the motion seen in the input tells them, with room for the field's
+// points. extent: X, metres.
 SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const MotionField *field, double colour_length,
                             double extent, size_t count, const real *position, const real *colour, const real *moving);
+
+// Adds mirror images of what is seen of bodies that have particles; like[k] (field->count): the particle of its body
+// that is nearest to the k-th image. Returns their number.
+size_t scene_bodies_add_images(SceneBodies *bodies, const Observation *observation, const MotionField *field,
+                               int32_t *like);
 
 // Moves the bodies by one time step. If memory is short, the device is marked as failed.
 void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step, SceneBodies *bodies);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 MotionField motion_field_in(real *x, size_t count) {
-    return (MotionField){count, x, x + 3 * count, x + 6 * count, x + 9 * count, x + 18 * count};
+    return (MotionField){count, x, x + 3 * count, x + 6 * count, x + 9 * count, x + 18 * count, x + 19 * count};
 }
 
 Status motion_field_create(size_t count, MotionField *out, Error *err) {
@@ -22,6 +22,16 @@ void motion_field_free(MotionField *field) {
     *field = (MotionField){0};
 }
 
+void motion_field_put(const MotionField *from, MotionField *to) {
+    if (from->count == 0) return;
+    memcpy(to->position, from->position, 3 * from->count * sizeof *to->position);
+    memcpy(to->colour, from->colour, 3 * from->count * sizeof *to->colour);
+    memcpy(to->motion, from->motion, 3 * from->count * sizeof *to->motion);
+    memcpy(to->gradient, from->gradient, 9 * from->count * sizeof *to->gradient);
+    memcpy(to->body, from->body, from->count * sizeof *to->body);
+    memcpy(to->mirrored, from->mirrored, from->count * sizeof *to->mirrored);
+}
+
 static double distance2(const double x[3], const real *y) {
     double sum = 0;
     for (int d = 0; d < 3; d++) sum += (x[d] - (double)y[d]) * (x[d] - (double)y[d]);
@@ -33,7 +43,7 @@ int motion_field_body(const MotionField *f, double colour_length, const double x
     double least = INFINITY;
     int body = -1;
     for (size_t j = 0; j < f->count; j++) {
-        if (f->body[j] < 0) continue;
+        if (f->body[j] < 0 || f->mirrored[j] > 0) continue;
         double d2 =
             distance2(x, f->position + 3 * j) + colour_length * colour_length * distance2(colour, f->colour + 3 * j);
         if (d2 < least) least = d2, body = (int)f->body[j];

@@ -18,9 +18,10 @@ typedef struct MotionField {
     real *motion;   // (count, 3) metres per input time step
     real *gradient; // (count, 9) d motion / d position, row-major; 0 without registration
     real *body;     // (count) number of the body it belongs to, from 0; -1: it stands still
+    real *mirrored; // (count) 1: no camera sees it; it is the mirror image of a point of its body (motion/mirror.h)
 } MotionField;
 
-enum { MOTION_FIELD_WIDTH = 19 }; // numbers per point
+enum { MOTION_FIELD_WIDTH = 20 }; // numbers per point
 
 // A field whose arrays follow each other in `memory` (count, MOTION_FIELD_WIDTH).
 MotionField motion_field_in(real *memory, size_t count);
@@ -28,8 +29,10 @@ MotionField motion_field_in(real *memory, size_t count);
 // `count` points, all numbers 0, in one block that begins at `position`. *out is overwritten, not freed.
 Status motion_field_create(size_t count, MotionField *out, Error *err);
 void motion_field_free(MotionField *field); // accepts {0}
-// The body at x, whose colour is c: that of the nearest point of a body, where rgb counts as `colour_length` metres; -1
-// if nothing moves.
+// Copies the points of `from` to the first ones of `to`, which has as many or more.
+void motion_field_put(const MotionField *from, MotionField *to);
+// The body at x, whose colour is c: that of the nearest point of a body that is seen, where rgb counts as
+// `colour_length` metres; -1 if nothing moves.
 int motion_field_body(const MotionField *field, double colour_length, const double x[3], const real c[3]);
 // Where x was one time step ago if it belongs to this body, by the body's point nearest to x.
 void motion_field_before(const MotionField *field, int body, const double x[3], double before[3]);

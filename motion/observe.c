@@ -17,7 +17,8 @@ enum { SEEN_POINTS = 256, SEEN_POINTS_OF_ALL = 1024 };
 static size_t looked_at(const MotionOptions *o) { return o->flags ? SEEN_POINTS : SEEN_POINTS_OF_ALL; }
 
 size_t motion_seen_points(const MotionOptions *o) {
-    return looked_at(o) + (o->flags ? MOTION_STILL_POINTS + MOTION_RESTING_POINTS : 0);
+    size_t of_bodies = looked_at(o) + MOTION_RESTING_POINTS; // each may have a mirror image
+    return o->flags ? 2 * of_bodies + MOTION_STILL_POINTS : looked_at(o);
 }
 
 void motion_seen_free(MotionSeen *seen) {
@@ -134,10 +135,11 @@ Status motion_from_clouds(Tape *tape, const MotionOptions *o, const PointCloud *
 }
 
 // Only the field, whose bodies correct the flags of the last frame.
-static Status observe_field(Tape *tape, const MotionOptions *o, PointCloud *now, const PointCloud *past,
-                            MotionField *out, Error *err) {
+static Status observe_field(Tape *tape, const MotionOptions *o, const Observation *observation, PointCloud *now,
+                            const PointCloud *past, MotionField *out, Error *err) {
     Status status = motion_from_clouds(tape, o, now, past, out, err);
-    return status == STATUS_OK && o->flags ? observe_bodies(tape, o, seen_key(o), now, past, out, err) : status;
+    return status == STATUS_OK && o->flags ? observe_bodies(tape, o, seen_key(o), observation, now, past, out, err)
+                                           : status;
 }
 
 static Status observe(Tape *tape, const MotionOptions *o, const Observation *observation, PointCloud cloud[2],
@@ -148,7 +150,7 @@ static Status observe(Tape *tape, const MotionOptions *o, const Observation *obs
         PointCloud *now = &cloud[f % 2], *past = &cloud[(f + 1) % 2];
         status = see_frame(tape, o, observation, f, now, err);
         if (status == STATUS_OK && o->velocity && f > 0 && f == F - 1)
-            status = observe_field(tape, o, now, past, &out->field, err);
+            status = observe_field(tape, o, observation, now, past, &out->field, err);
         if (status == STATUS_OK && o->flags) flags_pack(now, out->moving + (size_t)f * out->flag_bytes);
     }
     return status;

@@ -14,7 +14,7 @@
 
 // Raised with every change by which the same frames and options give other motion, so that motion that training kept
 // in a file is measured anew.
-enum { MOTION_VERSION = 9 };
+enum { MOTION_VERSION = 10 };
 
 typedef struct MotionOptions {
     bool crop;               // ignore points outside the workspace box
@@ -28,7 +28,8 @@ typedef struct MotionOptions {
 
 // Starts as {0}: no motion known.
 typedef struct MotionSeen {
-    MotionField field; // at points of the last frame; with flags, flagged ones first, then some that are not
+    MotionField field; // at points of the last frame; with flags, flagged ones first, then some that are not, then
+                       // mirror images
     size_t frames, flag_bytes;
     uint8_t *moving; // (frames, flag_bytes) one bit per pixel (view * H + row) * W + column; NULL: no pixel moves
 } MotionSeen;

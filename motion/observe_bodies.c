@@ -2,6 +2,7 @@
 #include "motion/observe_bodies.h"
 
 #include "motion/bodies.h"
+#include "motion/mirror.h"
 #include "nn/choose.h"
 
 #include <string.h>
@@ -30,14 +31,6 @@ static size_t choose_resting(const PointCloud *now, const int32_t *body, int32_t
     return chosen;
 }
 
-static void copy_rows(const MotionField *from, MotionField *to) {
-    memcpy(to->position, from->position, 3 * from->count * sizeof *to->position);
-    memcpy(to->colour, from->colour, 3 * from->count * sizeof *to->colour);
-    memcpy(to->motion, from->motion, 3 * from->count * sizeof *to->motion);
-    memcpy(to->gradient, from->gradient, 9 * from->count * sizeof *to->gradient);
-    memcpy(to->body, from->body, from->count * sizeof *to->body);
-}
-
 // Behind the others.
 static Status add_still(const PointCloud *now, const int32_t *body, const Keyed *items, size_t count,
                         MotionField *field, Error *err) {
@@ -45,7 +38,7 @@ static Status add_still(const PointCloud *now, const int32_t *body, const Keyed 
     size_t moving = field->count;
     Status status = motion_field_create(moving + count, &all, err);
     if (status != STATUS_OK) return status;
-    if (moving) copy_rows(field, &all);
+    motion_field_put(field, &all);
     for (size_t i = 0; i < count; i++) {
         size_t from = 3 * (size_t)items[i].index, to = 3 * (moving + i);
         memcpy(all.position + to, now->position + from, 3 * sizeof *all.position);
@@ -57,8 +50,8 @@ static Status add_still(const PointCloud *now, const int32_t *body, const Keyed 
     return STATUS_OK;
 }
 
-Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, PointCloud *now, const PointCloud *past,
-                      MotionField *field, Error *err) {
+Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, const Observation *observation,
+                      PointCloud *now, const PointCloud *past, MotionField *field, Error *err) {
     int32_t *body = tape_context(tape, (now->count + 1) * sizeof *body); // of each point of the frame
     Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
     BodyLengths lengths = {o->extent, o->colour_length};
@@ -72,6 +65,7 @@ Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, PointCl
         status = add_still(now, body, items, count, field, err);
     }
     if (status == STATUS_OK) bodies_put(&bodies, field);
+    if (status == STATUS_OK) status = mirror_add(observation, now, body, o->extent, field, err);
     for (size_t i = 0; i < now->count && status == STATUS_OK; i++) now->moving[i] = body[i] >= 0;
     bodies_free(&bodies);
     return status;

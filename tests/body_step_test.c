@@ -35,7 +35,7 @@ static void test_untrained_bodies_go_on(void **state) {
     real before[3 * COUNT], now[3 * COUNT], start[3 * COUNT];
     BodyScales scales = body_scales(2.5);
     BodyStep step = {0};
-    SceneBodies bodies = {COUNT, body, before, now};
+    SceneBodies bodies = {COUNT, body, before, now, NULL};
     assert_status_ok(device_open("cpu", 1, &device, &err), err);
     parameters_init(&parameters, device);
     body_network_create(&parameters, C, L, &network);
@@ -73,7 +73,7 @@ static void test_nothing_moves(void **state) {
     BodyNetwork network = {0};
     BodyScales scales = body_scales(1);
     BodyStep step = {0};
-    SceneBodies bodies = {2, body, before, now};
+    SceneBodies bodies = {2, body, before, now, NULL};
     assert_status_ok(device_open("cpu", 1, &device, &err), err);
     tape_init(&tape, device);
     body_step(&tape, &network, &scales, &step, &bodies);
@@ -117,6 +117,60 @@ static void test_bodies_of_a_field(void **state) {
     device_close(device);
 }
 
+// Mirror images of a body become particles of it, behind the others and with the motion that the field gives them. The
+// network does not see them, but they are its hull. A body without particles gets none.
+static void test_images(void **state) {
+    (void)state;
+    enum { SEEN = 12, IMAGES = 5 };
+    Device *device;
+    Error err;
+    Parameters parameters;
+    BodyNetwork network;
+    Tape tape;
+    MotionField field;
+    Observation observation = {0};
+    BodyScales scales = body_scales(2);
+    BodyStep step = {0};
+    const double quarter[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+    real position[3 * SEEN] = {0}, colour[3 * SEEN] = {0}, moving[SEEN];
+    int32_t like[2 * SEEN];
+    assert_status_ok(device_open("cpu", 1, &device, &err), err);
+    tape_init(&tape, device);
+    parameters_init(&parameters, device);
+    body_network_create(&parameters, C, L, &network);
+    assert_status_ok(parameters_allocate(&parameters, 1, &err), err);
+    assert_status_ok(motion_field_create(2 + IMAGES, &field, &err), err);
+    field.position[0] = 0.1f, field.motion[0] = 0.02f; // body 0; the others are images, the last of body 1
+    field.body[1] = -1;
+    for (size_t i = 2; i < 2 + IMAGES; i++) {
+        field.position[3 * i] = 0.1f + 0.01f * (real)i, field.position[3 * i + 2] = -0.1f;
+        field.motion[3 * i] = 0.02f, field.mirrored[i] = 1;
+        field.body[i] = i == 1 + IMAGES;
+    }
+    for (size_t i = 0; i < SEEN; i++) position[3 * i + 1] = 0.1f + 0.01f * (real)i, moving[i] = 1;
+    observation.turn = quarter;
+    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, 2, SEEN, position, colour, moving);
+    assert_int_equal(scene_bodies_add_images(&bodies, &observation, &field, like), IMAGES - 1);
+    assert_int_equal(bodies.count, SEEN + IMAGES - 1);
+    for (size_t k = 0; k < IMAGES - 1; k++) {
+        const real *now = bodies.now + 3 * (SEEN + k), *before = bodies.before + 3 * (SEEN + k);
+        assert_int_equal(bodies.body[SEEN + k], 0);
+        assert_int_equal(like[k], 2 + k); // the particle above it
+        assert_near(now[1], 0.12 + 0.01 * (double)k, 1e-6), assert_near(now[2], -0.1, 1e-6);
+        assert_near(now[1] - before[1], 0.02, 1e-6);
+    }
+    body_step(&tape, &network, &scales, &step, &bodies);
+    assert_status_ok(device_status(device, &err), err);
+    assert_int_equal(step.set.nodes, SEEN);
+    assert_int_equal(step.set.hulls, SEEN + IMAGES - 1);
+    assert_near(bodies.now[3 * SEEN + 1] - bodies.before[3 * SEEN + 1], 0.02, 1e-5);
+    motion_field_free(&field);
+    body_step_free(&step);
+    parameters_free(&parameters);
+    tape_free(&tape);
+    device_close(device);
+}
+
 // A particle whose colour is that of another body takes the body of the particles around it. One that lies alone on
 // what stands still keeps its own, and those around it stand still.
 static void test_strays(void **state) {
@@ -152,6 +206,7 @@ int main(void) {
         cmocka_unit_test(test_untrained_bodies_go_on),
         cmocka_unit_test(test_nothing_moves),
         cmocka_unit_test(test_bodies_of_a_field),
+        cmocka_unit_test(test_images),
         cmocka_unit_test(test_strays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

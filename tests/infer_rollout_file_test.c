@@ -260,7 +260,7 @@ typedef void Spoil(RolloutFile *rollout);
 static void spoil_position(RolloutFile *r) { r->sets[0].positions[4] = NAN; }
 static void spoil_rollout(RolloutFile *r) { r->positions[7] = INFINITY; }
 static void spoil_feature(RolloutFile *r) { r->sets[1].features[2] = NAN; }
-static void spoil_radius(RolloutFile *r) { r->sets[0].radius[1] = 0; }
+static void spoil_radius(RolloutFile *r) { r->sets[0].radius[1] = -0.5f; }
 static void spoil_before(RolloutFile *r) { r->sets[0].before[5] = NAN; }
 static void spoil_body(RolloutFile *r) { r->sets[0].body[6] = ROLLOUT_BODIES_MAX; }
 static void spoil_still(RolloutFile *r) { r->sets[0].body[1] = -2; }
@@ -290,7 +290,7 @@ static void test_wrong_values(void **state) {
         {spoil_position, "/now/positions: expected finite"},
         {spoil_rollout, "/rollout/positions: expected finite"},
         {spoil_feature, "/past/features: expected finite"},
-        {spoil_radius, "/now/radius: expected lengths above 0"},
+        {spoil_radius, "/now/radius: expected finite lengths of 0 or more"},
         {spoil_before, "/now/before: expected finite"},
         {spoil_body, "/now/body: expected -1 to 16777215, found 16777216"},
         {spoil_still, "/now/body: expected -1 to 16777215, found -2"},

@@ -55,6 +55,24 @@ typedef struct Counts {
     size_t ball, ball_still, floor, floor_moving;
 } Counts;
 
+// Mirror images lie on the ball too, most of them where no camera looks: their middle is on the other side of the ball's
+// than that of what is seen. Returns their number.
+static size_t check_images(const MotionField *f, int frame) {
+    double seen[3] = {0}, mirrored[3] = {0};
+    size_t images = 0, points = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->body[i] < 0) assert_true(f->mirrored[i] == 0);
+        if (f->body[i] < 0 || from_middle(f->position + 3 * i, frame) > 0.35) continue;
+        double *sum = f->mirrored[i] > 0 ? mirrored : seen;
+        images += f->mirrored[i] > 0, points++;
+        for (size_t c = 0; c < 3; c++) sum[c] += (double)f->position[3 * i + c] - middle(frame, (int)c);
+        if (f->mirrored[i] > 0) assert_close(from_middle(f->position + 3 * i, frame), 0.3, 0.02, 0);
+    }
+    assert_true(2 * images <= points);
+    if (images) assert_true(seen[0] * mirrored[0] + seen[1] * mirrored[1] + seen[2] * mirrored[2] < 0);
+    return images;
+}
+
 static Counts count(const MotionField *f, int frame) {
     Counts n = {0};
     for (size_t i = 0; i < f->count; i++) {
@@ -95,6 +113,7 @@ static void check_ball(int frame) {
     assert_true(n.floor_moving == 0 && n.ball_still < n.ball / 10);
     for (size_t i = 0; i < f->count; i++) assert_true(f->body[i] == -1 || f->body[i] == 0);
     check_motion(f, frame + 1, 0.001); // a hundredth of the motion; pixels are 4 cm apart
+    assert_true(check_images(f, frame + 1) > 50);
     forget(&s);
 }
 

@@ -63,15 +63,23 @@ static size_t count_bodies(const MotionField *field) {
     return (size_t)(most + 1);
 }
 
-// The points of body b, where they were, and their colours (count, 3); `colour` may be NULL.
+// The points of body b that are seen, where they were, and their colours (count, 3); `colour` may be NULL.
 static size_t points_of(const Frame *f, size_t b, real *now, real *before, real *colour) {
     size_t count = 0;
     for (size_t i = 0; i < f->field->count; i++) {
-        if ((long)f->field->body[i] != (long)b) continue;
+        if ((long)f->field->body[i] != (long)b || f->field->mirrored[i] > 0) continue;
         memcpy(now + 3 * count, f->field->position + 3 * i, 3 * sizeof *now);
         if (colour) memcpy(colour + 3 * count, f->field->colour + 3 * i, 3 * sizeof *colour);
         memcpy(before + 3 * count++, f->before + 3 * i, 3 * sizeof *before);
     }
+    return count;
+}
+
+static size_t images_of(const Frame *f, size_t b, real *x) {
+    size_t count = 0;
+    for (size_t i = 0; i < f->field->count; i++)
+        if ((long)f->field->body[i] == (long)b && f->field->mirrored[i] > 0)
+            memcpy(x + 3 * count++, f->field->position + 3 * i, 3 * sizeof *x);
     return count;
 }
 
@@ -106,6 +114,7 @@ static long nearest_point(const Frame *next, const TrackOptions *o, const real *
     long best = -1;
     for (size_t j = 0; j < field->count; j++) {
         double place = distance2(x, next->before + 3 * j);
+        if (field->mirrored[j] > 0) continue;
         if (place > o->reach * o->reach) continue;
         double d2 = place + scale * distance2(colour, field->colour + 3 * j);
         if (d2 < least) least = d2, best = (long)j;
@@ -245,6 +254,8 @@ static Status add_body(Tracks *t, Video *v, const Frame *frame, size_t b, real *
     Status status = body_set_add_points(&t->set, count, x, before, chosen, err);
     if (status == STATUS_OK) status = reserve(t, err);
     if (status != STATUS_OK) return status;
+    status = body_set_add_spread(&t->set, images_of(frame, b, x), x, err);
+    if (status != STATUS_OK) return status;
     v->sightings++;
     for (size_t n = 0; n < t->set.nodes - t->set.first_node[seen->body]; n++)
         memcpy(seen->colour + 3 * n, colours + 3 * chosen[n], 3 * sizeof *colours);
@@ -321,7 +332,12 @@ static Status append_body(Tracks *t, const Tracks *from, size_t b, Error *err) {
     memcpy(t->set.normal + 3 * row, from->set.normal + 3 * first, 3 * count * sizeof *t->set.normal);
     memcpy(tracks_places(t, body, 0), tracks_places(from, b, 0), 3 * count * (size_t)from->steps[b] * sizeof *t->place);
     t->steps[body] = from->steps[b];
-    return STATUS_OK;
+    for (size_t i = from->set.first_hull[b]; i < from->set.first_hull[b + 1] && status == STATUS_OK; i++) {
+        real x[3]; // a copy, because `from` may be `t`
+        memcpy(x, from->set.hull + 3 * i, sizeof x);
+        status = body_set_add_hull(&t->set, 1, x, err);
+    }
+    return status;
 }
 
 Status tracks_append(Tracks *t, const Tracks *from, Error *err) {

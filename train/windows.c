@@ -103,7 +103,12 @@ static Status add_body(Windows *w, const DrawnWindow *drawn, size_t from, Error 
         turn_point(turn, before, w->set.before + 3 * (row + i));
         turn_point(turn, all->normal + 3 * (first + i), w->set.normal + 3 * (row + i));
     }
-    return STATUS_OK;
+    for (size_t i = all->first_hull[from]; i < all->first_hull[from + 1] && status == STATUS_OK; i++) {
+        real turned[3];
+        turn_point(turn, all->hull + 3 * i, turned);
+        status = body_set_add_hull(&w->set, 1, turned, err);
+    }
+    return status;
 }
 
 static Status add_window(Windows *w, const DrawnWindow *drawn, Error *err) {

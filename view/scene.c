@@ -24,27 +24,28 @@ static bool moves(const ViewScene *scene, size_t i) {
     return !scene->body || scene->body[i] >= 0 || (scene->labels && scene->labels[i] > 0);
 }
 
-static size_t count_movers(const ViewScene *scene, size_t every) {
-    size_t movers = 0;
-    for (size_t i = 0; i < scene->count; i += every) movers += moves(scene, i);
-    return movers;
+// Mirror images are not.
+static bool is_drawn(const ViewScene *scene, size_t i) { return !scene->radius || scene->radius[i] != 0; }
+
+// Of every second, third, .. particle.
+static void count_shown(const ViewScene *scene, size_t every, ViewOrder *out) {
+    *out = (ViewOrder){.every = every};
+    for (size_t i = 0; i < scene->count; i += every) {
+        out->shown += is_drawn(scene, i);
+        out->movers += is_drawn(scene, i) && moves(scene, i);
+    }
 }
 
 Status view_order(const ViewScene *scene, size_t steps, ViewOrder *out, Error *err) {
-    size_t shown, movers, at[2] = {0};
-    *out = (ViewOrder){0};
     for (size_t every = 1;; every++) {
-        shown = (scene->count + every - 1) / every;
-        movers = count_movers(scene, every);
-        out->every = every;
-        if (shown <= VIEW_PARTICLES_MAX && (movers == 0 || steps <= VIEW_BYTES_MAX / (6 * movers))) break;
+        count_shown(scene, every, out);
+        if (out->shown <= VIEW_PARTICLES_MAX && (out->movers == 0 || steps <= VIEW_BYTES_MAX / (6 * out->movers))) break;
     }
-    out->index = malloc((shown + 1) * sizeof *out->index);
+    size_t at[2] = {0, out->movers};
+    out->index = malloc((out->shown + 1) * sizeof *out->index);
     if (!out->index) return no_memory(err);
-    out->shown = shown;
-    out->movers = movers;
-    at[1] = movers;
-    for (size_t i = 0; i < scene->count; i += out->every) out->index[at[!moves(scene, i)]++] = (uint32_t)i;
+    for (size_t i = 0; i < scene->count; i += out->every)
+        if (is_drawn(scene, i)) out->index[at[!moves(scene, i)]++] = (uint32_t)i;
     return STATUS_OK;
 }
 

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bodies/outside.h"
+
+#include "base/vector.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROUNDS = 3 }; // bodies and surfaces that a body may meet at once
+
+// ---- surfaces
+
+static double height_above(const SurfacePatch *patch, const real *x) {
+    double along = 0;
+    for (int c = 0; c < 3; c++) along += (double)((x[c] - patch->position[c]) * patch->normal[c]);
+    return along;
+}
+
+static double distance2(const real *a, const real *b) {
+    double sum = 0;
+    for (int c = 0; c < 3; c++) sum += (double)(a[c] - b[c]) * (double)(a[c] - b[c]);
+    return sum;
+}
+
+const SurfacePatch *surface_near(const BodySet *set, size_t window, const real *middle, const real *x, real reach,
+                                 real *distance, real *sign) {
+    const SurfacePatch *best = NULL;
+    double least = INFINITY;
+    *distance = reach;
+    for (size_t p = set->first_patch[window]; p < set->first_patch[window + 1]; p++) {
+        const SurfacePatch *patch = &set->patch[p];
+        double d2 = distance2(x, patch->position), radius = (double)patch->radius;
+        if (d2 >= least) continue;
+        double side = height_above(patch, middle) < 0 ? -1 : 1, along = side * height_above(patch, x);
+        if (d2 - along * along > radius * radius || along >= (double)reach) continue;
+        least = d2, best = patch, *distance = (real)along, *sign = (real)side;
+    }
+    return best;
+}
+
+// A body of a window and its motion.
+typedef struct Moving {
+    const BodySet *set;
+    const BodyScales *scales;
+    size_t window, body;
+    RigidMotion *motion;
+} Moving;
+
+// How much deeper than now, and than the surface, x is behind the nearest surface after the motion.
+static double sinks(const Moving *m, const real *x, double normal[3]) {
+    real next[3], distance, sign = 1, middle[3];
+    for (int c = 0; c < 3; c++) middle[c] = (real)m->motion->from[c];
+    rigid_motion_apply(m->motion, x, next);
+    const SurfacePatch *patch = surface_near(m->set, m->window, middle, next, m->scales->reach, &distance, &sign);
+    if (!patch || distance >= 0) return 0;
+    for (int c = 0; c < 3; c++) normal[c] = (double)(sign * patch->normal[c]);
+    return fmin((double)sign * height_above(patch, x), 0) - (double)distance;
+}
+
+static void sinks_most(const Moving *m, size_t first, size_t last, const real *x, double *most, double out[3]) {
+    for (size_t i = first; i < last; i++) {
+        double normal[3], depth = sinks(m, x + 3 * i, normal);
+        if (depth > *most) *most = depth, memcpy(out, normal, sizeof normal);
+    }
+}
+
+static void leave_surfaces(const Moving *m) {
+    const BodySet *set = m->set;
+    for (int round = 0; round < ROUNDS; round++) {
+        double most = 0, out[3] = {0};
+        sinks_most(m, set->first_node[m->body], set->first_node[m->body + 1], set->now, &most, out);
+        sinks_most(m, set->first_hull[m->body], set->first_hull[m->body + 1], set->hull, &most, out);
+        for (int c = 0; c < 3; c++) m->motion->to[c] += most * out[c];
+    }
+}
+
+// ---- other bodies
+
+// A body now, or after a motion.
+typedef struct Shape {
+    const BodySet *set;
+    size_t body;
+    const RigidMotion *motion; // NULL: now
+    double middle[3], radius;  // of a sphere around it, metres
+} Shape;
+
+static void place(const Shape *s, const real *x, double y[3]) {
+    real moved[3] = {x[0], x[1], x[2]};
+    if (s->motion) rigid_motion_apply(s->motion, x, moved);
+    for (int c = 0; c < 3; c++) y[c] = (double)moved[c];
+}
+
+// Points of a body: its nodes, then its hull.
+static size_t point_count(const BodySet *set, size_t b) {
+    return set->first_node[b + 1] - set->first_node[b] + set->first_hull[b + 1] - set->first_hull[b];
+}
+
+static const real *point_of(const BodySet *set, size_t b, size_t i) {
+    size_t nodes = set->first_node[b + 1] - set->first_node[b];
+    return i < nodes ? set->now + 3 * (set->first_node[b] + i) : set->hull + 3 * (set->first_hull[b] + i - nodes);
+}
+
+static Shape shape_of(const BodySet *set, size_t b, const RigidMotion *motion) {
+    Shape s = {.set = set, .body = b, .motion = motion};
+    size_t count = point_count(set, b);
+    double y[3], square = 0;
+    for (size_t i = 0; i < count; i++) {
+        place(&s, point_of(set, b, i), y);
+        for (int c = 0; c < 3; c++) s.middle[c] += y[c] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        double d2 = 0;
+        place(&s, point_of(set, b, i), y);
+        for (int c = 0; c < 3; c++) d2 += (y[c] - s.middle[c]) * (y[c] - s.middle[c]);
+        square = fmax(square, d2);
+    }
+    s.radius = sqrt(square);
+    return s;
+}
+
+// How far a shape goes in a direction.
+static double extent(const Shape *s, const double direction[3]) {
+    double most = -INFINITY, y[3];
+    for (size_t i = 0, count = point_count(s->set, s->body); i < count; i++) {
+        place(s, point_of(s->set, s->body, i), y);
+        most = fmax(most, vector_dot(direction, y));
+    }
+    return most;
+}
+
+static void try_direction(const Shape *a, const Shape *b, const double direction[3], double *depth, double out[3]) {
+    const double back[3] = {-direction[0], -direction[1], -direction[2]};
+    double overlap = extent(a, direction) + extent(b, back);
+    if (overlap < *depth) *depth = overlap, memcpy(out, direction, 3 * sizeof *out);
+}
+
+static void try_normals(const Shape *a, const Shape *b, const Shape *of, double sign, double *depth, double out[3]) {
+    for (size_t i = of->set->first_node[of->body]; i < of->set->first_node[of->body + 1]; i++) {
+        real normal[3];
+        memcpy(normal, of->set->normal + 3 * i, sizeof normal);
+        if (of->motion) rigid_motion_rotate(of->motion, normal);
+        const double direction[3] = {sign * (double)normal[0], sign * (double)normal[1], sign * (double)normal[2]};
+        if (vector_dot(direction, direction) > 0) try_direction(a, b, direction, depth, out);
+    }
+}
+
+// How deep the convex hulls of two shapes are in one another, at most; 0 where they are apart. `out`: the direction from
+// a to b in which they come apart first, of the normals of both and the line between their middles.
+static double depth_of(const Shape *a, const Shape *b, double out[3]) {
+    double depth = INFINITY, between[3];
+    for (int c = 0; c < 3; c++) between[c] = b->middle[c] - a->middle[c];
+    double length = sqrt(vector_dot(between, between));
+    if (length >= a->radius + b->radius) return 0;
+    for (int c = 0; c < 3 && length > 0; c++) between[c] /= length;
+    if (length > 0) try_direction(a, b, between, &depth, out);
+    try_normals(a, b, a, 1, &depth, out);
+    try_normals(a, b, b, -1, &depth, out);
+    return fmax(depth, 0);
+}
+
+static void leave_each_other(const BodySet *set, size_t a, size_t b, RigidMotion *motion) {
+    double out[3] = {0}, was[3];
+    Shape next_a = shape_of(set, a, &motion[a]), next_b = shape_of(set, b, &motion[b]);
+    double depth = depth_of(&next_a, &next_b, out);
+    if (!(depth > 0) || !isfinite(depth)) return;
+    Shape now_a = shape_of(set, a, NULL), now_b = shape_of(set, b, NULL);
+    depth -= depth_of(&now_a, &now_b, was);
+    for (int c = 0; c < 3 && depth > 0; c++) {
+        motion[a].to[c] -= depth / 2 * out[c];
+        motion[b].to[c] += depth / 2 * out[c];
+    }
+}
+
+static bool has_hull(const BodySet *set, size_t b) { return set->first_hull[b + 1] > set->first_hull[b]; }
+
+void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMotion *motion) {
+    for (size_t w = 0; w < set->windows; w++) {
+        size_t first = set->first_body[w], last = set->first_body[w + 1];
+        for (size_t a = first; a < last; a++)
+            for (size_t b = a + 1; b < last && has_hull(set, a); b++)
+                if (has_hull(set, b)) leave_each_other(set, a, b, motion);
+        for (size_t b = first; b < last; b++)
+            if (has_hull(set, b)) leave_surfaces(&(Moving){set, scales, w, b, &motion[b]});
+    }
+}
