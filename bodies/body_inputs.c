@@ -67,8 +67,9 @@ static void see_surfaces(const Making *m) {
     for (size_t i = m->first; i < m->last; i++) {
         const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
         real *out = m->in->feature + BODY_FEATURES * i, distance, sign = 1, along = 0;
-        const SurfacePatch *patch =
-            surface_near(m->set, m->window, m->middle, now, m->scales->reach, &distance, &sign);
+        const SurfacePatch *patch = surface_near(m->set->first_patch[m->window + 1] - m->set->first_patch[m->window],
+                                                 m->set->patch + m->set->first_patch[m->window], m->middle, now,
+                                                 m->scales->reach, &distance, &sign);
         for (int c = 0; c < 3; c++) {
             out[NORMAL + c] = patch ? sign * patch->normal[c] : 0;
             along += out[NORMAL + c] * (now[c] - before[c]);

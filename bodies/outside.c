@@ -22,13 +22,12 @@ static double distance2(const real *a, const real *b) {
     return sum;
 }
 
-const SurfacePatch *surface_near(const BodySet *set, size_t window, const real *middle, const real *x, real reach,
-                                 real *distance, real *sign) {
+const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, const real *middle, const real *x,
+                                 real reach, real *distance, real *sign) {
     const SurfacePatch *best = NULL;
     double least = INFINITY;
     *distance = reach;
-    for (size_t p = set->first_patch[window]; p < set->first_patch[window + 1]; p++) {
-        const SurfacePatch *patch = &set->patch[p];
+    for (const SurfacePatch *patch = patches; patch < patches + count; patch++) {
         double d2 = distance2(x, patch->position), radius = (double)patch->radius;
         if (d2 >= least) continue;
         double side = height_above(patch, middle) < 0 ? -1 : 1, along = side * height_above(patch, x);
@@ -38,40 +37,24 @@ const SurfacePatch *surface_near(const BodySet *set, size_t window, const real *
     return best;
 }
 
-// A body of a window and its motion.
+// A body, its motion, and the patches that any of its points may be near to.
 typedef struct Moving {
     const BodySet *set;
-    const BodyScales *scales;
-    size_t window, body;
+    size_t body;
     RigidMotion *motion;
+    real reach, middle[3]; // now
+    size_t count;
+    SurfacePatch patch[BODY_PATCHES];
 } Moving;
 
 // How much deeper than now, and than the surface, x is behind the nearest surface after the motion.
 static double sinks(const Moving *m, const real *x, double normal[3]) {
-    real next[3], distance, sign = 1, middle[3];
-    for (int c = 0; c < 3; c++) middle[c] = (real)m->motion->from[c];
+    real next[3], distance, sign = 1;
     rigid_motion_apply(m->motion, x, next);
-    const SurfacePatch *patch = surface_near(m->set, m->window, middle, next, m->scales->reach, &distance, &sign);
+    const SurfacePatch *patch = surface_near(m->count, m->patch, m->middle, next, m->reach, &distance, &sign);
     if (!patch || distance >= 0) return 0;
     for (int c = 0; c < 3; c++) normal[c] = (double)(sign * patch->normal[c]);
     return fmin((double)sign * height_above(patch, x), 0) - (double)distance;
-}
-
-static void sinks_most(const Moving *m, size_t first, size_t last, const real *x, double *most, double out[3]) {
-    for (size_t i = first; i < last; i++) {
-        double normal[3], depth = sinks(m, x + 3 * i, normal);
-        if (depth > *most) *most = depth, memcpy(out, normal, sizeof normal);
-    }
-}
-
-static void leave_surfaces(const Moving *m) {
-    const BodySet *set = m->set;
-    for (int round = 0; round < ROUNDS; round++) {
-        double most = 0, out[3] = {0};
-        sinks_most(m, set->first_node[m->body], set->first_node[m->body + 1], set->now, &most, out);
-        sinks_most(m, set->first_hull[m->body], set->first_hull[m->body + 1], set->hull, &most, out);
-        for (int c = 0; c < 3; c++) m->motion->to[c] += most * out[c];
-    }
 }
 
 // ---- other bodies
@@ -144,8 +127,8 @@ static void try_normals(const Shape *a, const Shape *b, const Shape *of, double 
     }
 }
 
-// How deep the convex hulls of two shapes are in one another, at most; 0 where they are apart. `out`: the direction from
-// a to b in which they come apart first, of the normals of both and the line between their middles.
+// How deep the convex hulls of two shapes are in one another, at most; 0 where they are apart. `out`: the direction
+// from a to b in which they come apart first, of the normals of both and the line between their middles.
 static double depth_of(const Shape *a, const Shape *b, double out[3]) {
     double depth = INFINITY, between[3];
     for (int c = 0; c < 3; c++) between[c] = b->middle[c] - a->middle[c];
@@ -171,6 +154,40 @@ static void leave_each_other(const BodySet *set, size_t a, size_t b, RigidMotion
     }
 }
 
+// ---- a body and what stands still
+
+// Whether a point of the shape may be behind one of the patches; keeps those that may be the nearest of a point.
+static bool find_patches(Moving *m, const Shape *shape, size_t window) {
+    bool behind = false;
+    const real middle[3] = {(real)shape->middle[0], (real)shape->middle[1], (real)shape->middle[2]};
+    m->count = 0;
+    for (size_t p = m->set->first_patch[window]; p < m->set->first_patch[window + 1] && m->count < BODY_PATCHES; p++) {
+        const SurfacePatch *patch = &m->set->patch[p];
+        double side = height_above(patch, m->middle) < 0 ? -1 : 1, along = side * height_above(patch, middle),
+               across = sqrt(fmax(distance2(middle, patch->position) - along * along, 0));
+        if (across > shape->radius + (double)patch->radius || along - shape->radius >= (double)m->reach) continue;
+        m->patch[m->count++] = *patch;
+        behind = behind || along < shape->radius;
+    }
+    return behind;
+}
+
+static void leave_surfaces(const BodySet *set, size_t window, size_t b, real reach, RigidMotion *motion) {
+    Shape shape = shape_of(set, b, motion);
+    Moving m = {.set = set, .body = b, .motion = motion, .reach = reach};
+    for (int c = 0; c < 3; c++) m.middle[c] = (real)motion->from[c];
+    double most = find_patches(&m, &shape, window);
+    for (int round = 0; round < ROUNDS && most > 0; round++) {
+        double out[3] = {0}, normal[3] = {0};
+        most = 0;
+        for (size_t i = 0, count = point_count(set, b); i < count; i++) {
+            double depth = sinks(&m, point_of(set, b, i), normal);
+            if (depth > most) most = depth, memcpy(out, normal, sizeof out);
+        }
+        for (int c = 0; c < 3; c++) motion->to[c] += most * out[c];
+    }
+}
+
 static bool has_hull(const BodySet *set, size_t b) { return set->first_hull[b + 1] > set->first_hull[b]; }
 
 void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMotion *motion) {
@@ -180,6 +197,6 @@ void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMoti
             for (size_t b = a + 1; b < last && has_hull(set, a); b++)
                 if (has_hull(set, b)) leave_each_other(set, a, b, motion);
         for (size_t b = first; b < last; b++)
-            if (has_hull(set, b)) leave_surfaces(&(Moving){set, scales, w, b, &motion[b]});
+            if (has_hull(set, b)) leave_surfaces(set, w, b, scales->reach, &motion[b]);
     }
 }

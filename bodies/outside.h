@@ -5,13 +5,14 @@
 
 #include "bodies/body_inputs.h"
 
-// The patch of a window nearest to x whose plane is within reach, and the distance from that plane, negative behind it;
-// NULL: none. *sign turns its normal to the side of the middle of x's body.
-const SurfacePatch *surface_near(const BodySet *set, size_t window, const real *middle, const real *x, real reach,
-                                 real *distance, real *sign);
+// Of some patches the one nearest to x whose plane is within reach, and the distance from that plane, negative behind
+// it; NULL: none. *sign turns its normal to the side of the middle of x's body.
+const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, const real *middle, const real *x,
+                                 real reach, real *distance, real *sign);
 
 // Changes the motions (bodies) of those that have a hull: apart where two would be deeper in each other than they are,
-// each by half; then along the normals of surfaces, until no point is deeper behind one than it is, or than the surface.
+// each by half; then along the normals of surfaces, until no point is deeper behind one than it is, or than the
+// surface.
 void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMotion *motion);
 
 #endif

@@ -150,7 +150,8 @@ static Status fill(BodySet *set, const SceneBodies *bodies, const Order *order, 
         status = body_set_add_points(set, points->count, points->now, points->before, NULL, err);
         size_t seen = points->count;
         gather(bodies, order, b + 1, false, POINTS, points);
-        if (status == STATUS_OK && points->count > seen) status = body_set_add_hull(set, points->count, points->now, err);
+        if (status == STATUS_OK && points->count > seen)
+            status = body_set_add_hull(set, points->count, points->now, err);
     }
     return status;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { FEWEST_PIXELS = 8, FEWEST_VIEWS = 2 };
-static const double BEFORE = 0.05;  // times X: what is so much nearer beside a body hides a part of its silhouette
+static const double BEFORE = 0.05;   // times X: what is so much nearer beside a body hides a part of its silhouette
 static const double MEETS = 0.01;    // times X: how far the rays of a body may pass from its middle
 static const double ACROSS = 0.01;   // least determinant of the mean of 1 - d d' over rays along d: not all alike
 static const double THROUGH = 0.01;  // times X: an image so far in front of what is seen there is refuted,
@@ -156,10 +156,12 @@ static bool sees_through(const Frame *f, int v, const double x[3]) {
     double q[3], xy[2];
     int H = f->o->H, W = f->o->W;
     pose_apply(f->from_world + 16 * v, x, q);
-    double z = camera_project(f->intrinsic + 9 * v, q, xy), margin = fmax(THROUGH * f->extent, NOISES * f->now->noise * z * z);
+    double z = camera_project(f->intrinsic + 9 * v, q, xy),
+           margin = fmax(THROUGH * f->extent, NOISES * f->now->noise * z * z);
     if (!(z > 0) || !(xy[0] >= 1 && xy[0] < W - 1 && xy[1] >= 1 && xy[1] < H - 1)) return false;
     for (int k = 0; k < 9; k++) {
-        size_t pixel = ((size_t)v * (size_t)H + (size_t)((int)xy[1] + k / 3 - 1)) * (size_t)W + (size_t)((int)xy[0] + k % 3 - 1);
+        size_t pixel =
+            ((size_t)v * (size_t)H + (size_t)((int)xy[1] + k / 3 - 1)) * (size_t)W + (size_t)((int)xy[0] + k % 3 - 1);
         if (!((double)f->depth[pixel] - z > margin)) return false;
     }
     return true;

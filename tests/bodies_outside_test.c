@@ -54,10 +54,10 @@ static double fall(double height, double by, bool hull) {
 
 static void test_surfaces(void **state) {
     (void)state;
-    assert_close(fall(0.2, -0.05, true), -0.05, 1e-6, 0);  // it does not reach the floor
-    assert_close(fall(0.13, -0.05, true), -0.03, 1e-6, 0); // it comes to lie on it
+    assert_close(fall(0.2, -0.05, true), -0.05, 1e-6, 0);   // it does not reach the floor
+    assert_close(fall(0.13, -0.05, true), -0.03, 1e-6, 0);  // it comes to lie on it
     assert_close(fall(0.13, -0.05, false), -0.05, 1e-6, 0); // its lower side is not known
-    assert_close(fall(0.09, -0.05, true), 0, 1e-6, 0);     // 1 cm inside: no deeper, and not thrown out
+    assert_close(fall(0.09, -0.05, true), 0, 1e-6, 0);      // 1 cm inside: no deeper, and not thrown out
     assert_close(fall(0.09, 0.02, true), 0.02, 1e-6, 0);
 }
 
@@ -80,7 +80,7 @@ static double meet(double each, bool hull, double *second) {
 static void test_each_other(void **state) {
     (void)state;
     double second;
-    assert_close(meet(0.04, true, &second), 0.04, 1e-6, 0); // 2 cm stay between them
+    assert_close(meet(0.04, true, &second), 0.04, 1e-6, 0);  // 2 cm stay between them
     assert_close(meet(0.065, true, &second), 0.05, 1e-6, 0); // they would be 3 cm in each other: half for each
     assert_close(second, -0.05, 1e-6, 0);
     assert_close(meet(0.065, false, &second), 0.065, 1e-6, 0); // their sides are not known

@@ -55,8 +55,8 @@ typedef struct Counts {
     size_t ball, ball_still, floor, floor_moving;
 } Counts;
 
-// Mirror images lie on the ball too, most of them where no camera looks: their middle is on the other side of the ball's
-// than that of what is seen. Returns their number.
+// Mirror images lie on the ball too, most of them where no camera looks: their middle is on the other side of the
+// ball's than that of what is seen. Returns their number.
 static size_t check_images(const MotionField *f, int frame) {
     double seen[3] = {0}, mirrored[3] = {0};
     size_t images = 0, points = 0;

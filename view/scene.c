@@ -39,7 +39,8 @@ static void count_shown(const ViewScene *scene, size_t every, ViewOrder *out) {
 Status view_order(const ViewScene *scene, size_t steps, ViewOrder *out, Error *err) {
     for (size_t every = 1;; every++) {
         count_shown(scene, every, out);
-        if (out->shown <= VIEW_PARTICLES_MAX && (out->movers == 0 || steps <= VIEW_BYTES_MAX / (6 * out->movers))) break;
+        if (out->shown <= VIEW_PARTICLES_MAX && (out->movers == 0 || steps <= VIEW_BYTES_MAX / (6 * out->movers)))
+            break;
     }
     size_t at[2] = {0, out->movers};
     out->index = malloc((out->shown + 1) * sizeof *out->index);
