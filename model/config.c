@@ -116,6 +116,9 @@ static const Option options[] = {
      "to the same bits."},
     {"train.cuda_graph", OPTION_BOOL, AT(train.cuda_graph), 0, 0, "", "false", NULL,
      "On a GPU, repeated parts of a step run as captured CUDA graphs: less work for the host, the same bits."},
+    {"train.sum_precision", OPTION_ENUM, AT(train.sum_precision), 0, 0, "", "f32", "f32|bf16",
+     "Number format in which several processes send each other their gradients; bf16 halves the bytes and rounds "
+     "them."},
     {"train.seed", OPTION_INT, AT(train.seed), 0, 4294967295.0, "", "1", NULL, "Seed of every random number."},
     {"train.init", OPTION_TEXT, AT(train.init), 0, 0, "", "", NULL, "Checkpoint whose weights the run starts from."},
     {"train.init_motion", OPTION_TEXT, AT(train.init_motion), 0, 0, "", "", NULL,

@@ -59,6 +59,8 @@ typedef struct RendererOptions {
     double near, far;
 } RendererOptions;
 
+typedef enum SumPrecision { SUM_F32, SUM_BF16 } SumPrecision;
+
 typedef struct TrainConfig {
     char out[OPTION_TEXT_SIZE];
     long steps;            // optimiser steps
@@ -82,6 +84,7 @@ typedef struct TrainConfig {
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may use to keep products that the backward pass would otherwise recompute
     bool cuda_graph;       // on a GPU, run repeated parts of a step as captured graphs
+    int sum_precision;     // SumPrecision: of gradients that several processes send each other
     long seed;
     char init[OPTION_TEXT_SIZE], init_motion[OPTION_TEXT_SIZE]; // checkpoint to start from; another for the dynamics
     char freeze[OPTION_TEXT_SIZE];                              // comma-separated parameter prefixes

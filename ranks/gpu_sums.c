@@ -128,11 +128,11 @@ static Status tell_together(GpuSums *s, Error *err) {
 }
 
 // Ranks connect when all can. The first sum takes the links, while all are here: later ones need not wait for that.
-Status gpu_sums_connect(GpuSums *s, Error *err) {
+Status gpu_sums_connect(GpuSums *s, bool bf16, Error *err) {
     unsigned char id[DEVICE_SUMS_ID] = {0};
     size_t longest = 0;
     for (size_t i = 0; i < s->count; i++) longest = s->parts[i].count > longest ? s->parts[i].count : longest;
-    s->sums->open(s->device, ranks_rank(s->ranks), ranks_count(s->ranks), longest);
+    s->sums->open(s->device, ranks_rank(s->ranks), ranks_count(s->ranks), longest, bf16);
     if (ranks_rank(s->ranks) == 0) s->sums->make_id(s->device, id);
     Status status = tell_together(s, err);
     if (status == STATUS_OK) status = ranks_broadcast(s->ranks, id, sizeof id, err);

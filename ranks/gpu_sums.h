@@ -20,8 +20,8 @@ Status gpu_sums_open(Ranks *ranks, Device *device, size_t count, GpuSums **out, 
 void gpu_sums_free(GpuSums *sums); // accepts NULL; ends sums under way
 
 GpuPart *gpu_sums_part(GpuSums *sums, size_t i);
-// Makes the connections, once all parts are set.
-Status gpu_sums_connect(GpuSums *sums, Error *err);
+// Makes the connections, once all parts are set. bf16: as gradients_create.
+Status gpu_sums_connect(GpuSums *sums, bool bf16, Error *err);
 void gpu_sums_begin(GpuSums *sums); // a step, once `wanted` is set; the same on every rank
 void gpu_sums_complete(GpuSums *sums, size_t i);
 // Waits for the sums, once all wanted parts are complete.

@@ -3,13 +3,14 @@
 
 #include "base/clock.h"
 #include "nn/backend.h"
+#include "nn/bf16.h"
 #include "ranks/gpu_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LOOK_SECONDS 5e-4
-enum { BUCKET = 1 << 18, ALIGN = 16 }; // elements of a bucket, at least; a piece is a multiple of ALIGN
+enum { BUCKET = 1 << 18, ALIGN = 16 }; // elements of a bucket, at least; it is a multiple of ALIGN
 
 typedef enum BucketState {
     BUCKET_OFF,     // nothing in it is wanted
@@ -23,7 +24,7 @@ typedef struct Bucket {
     size_t first, count; // elements of the block
     BucketState state;
     bool used;                   // an op of the watched tape has read one of its parameters
-    real *pieces;                // (ranks - 1, own piece) from the other ranks
+    char *pieces;                // (ranks - 1, own piece) from the other ranks, as in `wire`
     RankRequest *going, *coming; // (ranks)
 } Bucket;
 
@@ -32,10 +33,13 @@ struct Gradients {
     Parameters *set;
     real *block; // (set->size) the set's own gradients, or a copy in host memory
     bool copied; // the second
+    bool bf16;   // messages are rounded
+    char *wire;  // (set->size) numbers of messages: `block`, or those in bf16
+    size_t size; // bytes of each
     Bucket *buckets;
     size_t bucket_count;
     uint32_t *bucket_of; // (set->size / ALIGN)
-    real *pieces;
+    char *pieces;
     RankRequest *requests;
     GpuSums *gpu; // instead of messages, and of `block`; or NULL
     TapeWatch watch;
@@ -49,8 +53,7 @@ struct Gradients {
 // ---- buckets
 
 static size_t piece_begin(const Bucket *b, int ranks, int piece) {
-    size_t even = (b->count / (size_t)ranks + ALIGN - 1) / ALIGN * ALIGN, at = (size_t)piece * even;
-    return b->first + (at < b->count ? at : b->count);
+    return b->first + device_sums_piece(b->count, ranks, piece);
 }
 
 static size_t piece_count(const Bucket *b, int ranks, int piece) {
@@ -76,11 +79,11 @@ static size_t cut(const Parameters *set, Bucket *out) {
 
 static void lay_out(Gradients *g) {
     size_t size = (size_t)ranks_count(g->ranks);
-    real *piece = g->pieces;
+    char *piece = g->pieces;
     for (size_t i = 0; i < g->bucket_count; i++) {
         Bucket *b = &g->buckets[i];
         b->pieces = piece;
-        piece += (size - 1) * piece_count(b, (int)size, ranks_rank(g->ranks));
+        piece += (size - 1) * piece_count(b, (int)size, ranks_rank(g->ranks)) * g->size;
         b->going = g->requests + 2 * size * i;
         b->coming = b->going + size;
         for (size_t at = b->first; at < b->first + b->count; at += ALIGN) g->bucket_of[at / ALIGN] = (uint32_t)i;
@@ -95,12 +98,14 @@ static bool allocate(Gradients *g) {
     g->requests = calloc(2 * size * g->bucket_count + 1, sizeof *g->requests);
     g->copied = !device_shares_host(g->set->device);
     g->block = g->copied ? malloc(elements * sizeof(real) + 1) : g->set->grads;
-    if (!g->buckets || !g->bucket_of || !g->requests || !g->block) return false;
+    g->size = g->bf16 ? sizeof(uint16_t) : sizeof(real);
+    g->wire = g->bf16 ? malloc(elements * g->size + 1) : (char *)g->block;
+    if (!g->buckets || !g->bucket_of || !g->requests || !g->block || !g->wire) return false;
     cut(g->set, g->buckets);
     size_t pieces = 0;
     for (size_t i = 0; i < g->bucket_count; i++)
         pieces += (size - 1) * piece_count(&g->buckets[i], (int)size, ranks_rank(g->ranks));
-    g->pieces = malloc(pieces * sizeof(real) + 1);
+    g->pieces = malloc(pieces * g->size + 1);
     return g->pieces;
 }
 
@@ -123,14 +128,16 @@ static void keep_status(Gradients *g, Status status, const Error *err) {
     g->error = *err;
 }
 
-static real *piece_of(const Gradients *g, const Bucket *b, int from) {
-    int own = ranks_rank(g->ranks);
-    return b->pieces + (size_t)(from - (from > own)) * piece_count(b, ranks_count(g->ranks), own);
+// Rank `from`'s numbers of the piece that this rank adds up.
+static char *piece_of(const Gradients *g, const Bucket *b, int from) {
+    int own = ranks_rank(g->ranks), size = ranks_count(g->ranks);
+    if (from == own) return g->wire + piece_begin(b, size, own) * g->size;
+    return b->pieces + (size_t)(from - (from > own)) * piece_count(b, size, own) * g->size;
 }
 
 static void receive_pieces(Gradients *g, Bucket *b) {
     int own = ranks_rank(g->ranks), size = ranks_count(g->ranks);
-    size_t bytes = piece_count(b, size, own) * sizeof(real);
+    size_t bytes = piece_count(b, size, own) * g->size;
     Error err;
     for (int r = 0; r < size && bytes; r++)
         if (r != own)
@@ -141,58 +148,66 @@ static void receive_pieces(Gradients *g, Bucket *b) {
 
 static void send_pieces(Gradients *g, Bucket *b) {
     int own = ranks_rank(g->ranks), size = ranks_count(g->ranks);
+    uint16_t *rounded = (uint16_t *)g->wire;
     Error err;
     if (g->begun == 0) g->begun = clock_now();
+    for (size_t i = b->first; g->bf16 && i < b->first + b->count; i++) rounded[i] = bf16_of(g->block[i]);
     for (int r = 0; r < size; r++) {
-        size_t bytes = piece_count(b, size, r) * sizeof(real);
+        size_t bytes = piece_count(b, size, r) * g->size;
+        char *piece = g->wire + piece_begin(b, size, r) * g->size;
         if (r == own || !bytes) continue;
         g->time.bytes += (double)bytes;
-        keep_status(
-            g,
-            ranks_send(g->ranks, r, tag_of(g, b, false), g->block + piece_begin(b, size, r), bytes, &b->going[r], &err),
-            &err);
+        keep_status(g, ranks_send(g->ranks, r, tag_of(g, b, false), piece, bytes, &b->going[r], &err), &err);
     }
     b->state = BUCKET_PIECES;
+}
+
+static real number_at(const Gradients *g, const char *numbers, size_t i) {
+    return g->bf16 ? bf16_value(((const uint16_t *)numbers)[i]) : ((const real *)numbers)[i];
 }
 
 // In the order of the ranks, wherever the own piece stands in it.
 static void add_pieces(Gradients *g, const Bucket *b) {
     int own = ranks_rank(g->ranks), size = ranks_count(g->ranks);
     size_t count = piece_count(b, size, own);
-    real *out = g->block + piece_begin(b, size, own);
+    char *out = piece_of(g, b, own);
     for (size_t i = 0; i < count; i++) {
-        real sum = own == 0 ? out[i] : b->pieces[i]; // of rank 0
-        for (int r = 1; r < size; r++) sum += r == own ? out[i] : piece_of(g, b, r)[i];
-        out[i] = sum;
+        real sum = number_at(g, piece_of(g, b, 0), i);
+        for (int r = 1; r < size; r++) sum += number_at(g, piece_of(g, b, r), i);
+        if (g->bf16) ((uint16_t *)out)[i] = bf16_of(sum);
+        else ((real *)out)[i] = sum;
     }
 }
 
 static void exchange_sums(Gradients *g, Bucket *b) {
     int own = ranks_rank(g->ranks), size = ranks_count(g->ranks), tag = tag_of(g, b, true);
-    size_t bytes = piece_count(b, size, own) * sizeof(real);
+    size_t bytes = piece_count(b, size, own) * g->size;
     Error err;
     add_pieces(g, b);
     for (int r = 0; r < size; r++) {
-        size_t theirs = piece_count(b, size, r) * sizeof(real);
+        size_t theirs = piece_count(b, size, r) * g->size;
+        char *sum = g->wire + piece_begin(b, size, r) * g->size;
         if (r == own) continue;
         if (bytes) {
             g->time.bytes += (double)bytes;
-            keep_status(
-                g, ranks_send(g->ranks, r, tag, g->block + piece_begin(b, size, own), bytes, &b->going[r], &err), &err);
+            keep_status(g, ranks_send(g->ranks, r, tag, piece_of(g, b, own), bytes, &b->going[r], &err), &err);
         }
-        if (theirs)
-            keep_status(
-                g, ranks_receive(g->ranks, r, tag, g->block + piece_begin(b, size, r), theirs, &b->coming[r], &err),
-                &err);
+        if (theirs) keep_status(g, ranks_receive(g->ranks, r, tag, sum, theirs, &b->coming[r], &err), &err);
     }
     b->state = BUCKET_SUMS;
+}
+
+static void finish_bucket(Gradients *g, Bucket *b) {
+    for (size_t i = b->first; g->bf16 && i < b->first + b->count; i++) g->block[i] = number_at(g, g->wire, i);
+    b->state = BUCKET_FINISHED;
+    g->time.received = clock_now() - g->begun;
 }
 
 static void move_along(Gradients *g, Bucket *b) {
     if (b->state != BUCKET_PIECES && b->state != BUCKET_SUMS) return;
     if (!all_done(g, b->coming) || !all_done(g, b->going) || g->status != STATUS_OK) return;
     if (b->state == BUCKET_PIECES) exchange_sums(g, b);
-    else b->state = BUCKET_FINISHED, g->time.received = clock_now() - g->begun;
+    else finish_bucket(g, b);
 }
 
 // ---- during the backward pass
@@ -212,7 +227,7 @@ static void sum_on_gpu(Gradients *g, const Bucket *b) {
     size_t own = piece_count(b, ranks_count(g->ranks), ranks_rank(g->ranks)),
            others = (size_t)ranks_count(g->ranks) - 1;
     if (g->begun == 0) g->begun = clock_now();
-    g->time.bytes += (double)((b->count - own + others * own) * sizeof(real));
+    g->time.bytes += (double)((b->count - own + others * own) * g->size);
     gpu_sums_complete(g->gpu, (size_t)(b - g->buckets));
 }
 
@@ -313,7 +328,7 @@ Status gradients_finish(Gradients *g, Error *err) {
         if (g->buckets[i].state == BUCKET_OPEN) close_bucket(g, &g->buckets[i]);
     if (status == STATUS_OK) status = g->gpu ? gpu_sums_finish(g->gpu, err) : wait_for_sums(g, err);
     g->time.waited = clock_now() - begun;
-    if (g->gpu) g->time.received = clock_now() - g->begun;
+    if (g->gpu && g->begun > 0) g->time.received = clock_now() - g->begun;
     if (through_host && status == STATUS_OK) device->nn->upload(device, g->set->grads, g->block, bytes);
     return status;
 }
@@ -328,14 +343,14 @@ static Status open_gpu(Gradients *g, Error *err) {
     for (size_t i = 0; i < g->bucket_count; i++)
         *gpu_sums_part(g->gpu, i) =
             (GpuPart){.values = g->set->grads + g->buckets[i].first, .count = g->buckets[i].count};
-    return gpu_sums_connect(g->gpu, err);
+    return gpu_sums_connect(g->gpu, g->bf16, err);
 }
 
-Status gradients_create(Ranks *ranks, Parameters *set, Gradients **out, Error *err) {
+Status gradients_create(Ranks *ranks, Parameters *set, bool bf16, Gradients **out, Error *err) {
     *out = NULL;
     if (!ranks) return STATUS_OK;
     Gradients *g = calloc(1, sizeof *g);
-    if (g) *g = (Gradients){.ranks = ranks, .set = set};
+    if (g) *g = (Gradients){.ranks = ranks, .set = set, .bf16 = bf16};
     if (!g || !allocate(g)) {
         gradients_free(g);
         return error_set(err, STATUS_FAILED, "out of memory for the gradients of %d processes", ranks_count(ranks));
@@ -363,8 +378,9 @@ void gradients_free(Gradients *g) {
             ranks_drop(g->ranks, &g->buckets[i].coming[r], true);
             ranks_drop(g->ranks, &g->buckets[i].going[r], false);
         }
-    if (on_their_way && !g->copied) g->set->grads = NULL;
+    if (on_their_way && !g->copied && !g->bf16) g->set->grads = NULL;
     if (!on_their_way) {
+        if (g->bf16) free(g->wire);
         if (g->copied) free(g->block);
         free(g->pieces);
     }

@@ -23,8 +23,9 @@ typedef struct GradientsTime {
     double received; // seconds from the first message to the last
 } GradientsTime;
 
-// NULL where `ranks` is NULL: the functions below then do nothing.
-Status gradients_create(Ranks *ranks, Parameters *set, Gradients **out, Error *err);
+// NULL where `ranks` is NULL: the functions below then do nothing. bf16: messages are rounded to bfloat16, the pieces
+// and then their sums, which take half of the bytes; pieces are added up in full precision.
+Status gradients_create(Ranks *ranks, Parameters *set, bool bf16, Gradients **out, Error *err);
 // Accepts NULL. After a step that failed, the set's gradients may be gone.
 void gradients_free(Gradients *gradients);
 

@@ -5,12 +5,15 @@
 
 #include "base/stop.h"
 #include "nn/backend.h"
+#include "nn/bf16.h"
 #include "nn/linear.h"
 #include "nn/reduce.h"
 #include "rank_threads.h"
 #include "ranks/gpu_sums.h"
 #include "ranks/gradients.h"
 
+#include <float.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -24,6 +27,40 @@ static void test_shares(void **state) {
     ranks_share(NULL, 7, &first, &end);
     assert_true(first == 0 && end == 7);
     assert_int_equal(ranks_count(NULL), 1);
+}
+
+// Whatever the number of ranks, their pieces are all of a sum.
+static void test_pieces(void **state) {
+    (void)state;
+    for (int ranks = 1; ranks < 70; ranks++)
+        for (size_t count = 0; count < 5000; count += 16) {
+            assert_int_equal(device_sums_piece(count, ranks, 0), 0);
+            assert_int_equal(device_sums_piece(count, ranks, ranks), count);
+            for (int r = 0; r < ranks; r++) {
+                size_t begin = device_sums_piece(count, ranks, r), end = device_sums_piece(count, ranks, r + 1);
+                assert_true(begin <= end && (begin % DEVICE_SUMS_ALIGN == 0 || begin == count));
+            }
+        }
+}
+
+// The nearest, of two the even one; no number stays none.
+static void test_bf16(void **state) {
+    static const double rounded[][2] = {{1, 1},
+                                        {-1.00390625, -1},
+                                        {1.01171875, 1.015625},
+                                        {1.004, 1.0078125},
+                                        {1.0039, 1},
+                                        {1e-40, 9.183549615799121e-41},
+                                        {FLT_MAX, INFINITY},
+                                        {-INFINITY, -INFINITY}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++)
+        assert_true(bf16_value(bf16_of((real)rounded[i][0])) == (real)rounded[i][1]);
+    assert_true(isnan(bf16_value(bf16_of((real)NAN))));
+    uint32_t all = 0x7fffffff;
+    float nan;
+    memcpy(&nan, &all, sizeof nan);
+    assert_true(isnan(bf16_value(bf16_of((real)nan))));
 }
 
 typedef struct Sums {
@@ -123,14 +160,14 @@ typedef struct Learning {
     GradientsTime time[RANKS];
     Status status[RANKS];
     Error err[RANKS];
-    bool watched;
+    bool watched, bf16;
 } Learning;
 
 static void sum_up(Ranks *ranks, int rank, void *context) {
     Learning *l = context;
     Model *m = &l->model[rank];
     Gradients *gradients = NULL;
-    Status status = gradients_create(ranks, &m->set, &gradients, &l->err[rank]);
+    Status status = gradients_create(ranks, &m->set, l->bf16, &gradients, &l->err[rank]);
     for (int step = 0; step < 2 && status == STATUS_OK; step++) {
         parameters_zero_grad(&m->set);
         status = gradients_begin(gradients, NULL, &l->err[rank]);
@@ -143,35 +180,39 @@ static void sum_up(Ranks *ranks, int rank, void *context) {
     l->status[rank] = ranks_close(ranks, status, NULL, &l->err[rank]);
 }
 
-static void sum_of_ranks(real *out, size_t size) {
+static real sent(real x, bool bf16) { return bf16 ? bf16_value(bf16_of(x)) : x; }
+
+static void sum_of_ranks(real *out, size_t size, bool bf16) {
     for (int r = 0; r < RANKS; r++) {
         Model m;
         model_open(&m);
         learn(&m, 2 * r, NULL);
         learn(&m, 2 * r + 1, NULL);
-        for (size_t i = 0; i < size; i++) out[i] = r ? out[i] + m.set.grads[i] : m.set.grads[i];
+        for (size_t i = 0; i < size; i++) out[i] = (r ? out[i] : 0) + sent(m.set.grads[i], bf16);
         model_close(&m);
     }
+    for (size_t i = 0; i < size; i++) out[i] = sent(out[i], bf16);
 }
 
-// Bit for bit the sum in the order of the ranks, with or without a watch.
+// Bit for bit the sum in the order of the ranks, with or without a watch, with messages of either precision.
 static void test_gradients(void **state) {
     (void)state;
-    for (unsigned seed = 1; seed < 4; seed++) {
+    for (unsigned seed = 1; seed < 5; seed++) {
         Learning *l = calloc(1, sizeof *l);
         l->watched = seed > 1;
+        l->bf16 = seed > 2;
+        double number = l->bf16 ? 2 : sizeof(real);
         for (int r = 0; r < RANKS; r++) model_open(&l->model[r]);
         size_t size = l->model[0].set.size;
         real *expected = calloc(size, sizeof *expected);
-        sum_of_ranks(expected, size);
+        sum_of_ranks(expected, size, l->bf16);
         assert_int_equal(rank_threads_run(RANKS, seed, sum_up, l), RANKS);
         for (int r = 0; r < RANKS; r++) {
             assert_status_ok(l->status[r], l->err[r]);
             assert_memory_equal(l->model[r].set.grads, expected, size * sizeof *expected);
             assert_true(l->time[r].buckets == (l->watched ? LAYERS : 0)); // each layer is a bucket
             // the bucket that nothing reads is sent, the frozen one is not
-            assert_close(l->time[r].bytes, 2.0 * (RANKS - 1) / RANKS * (LAYERS + 1) * WIDTH * WIDTH * sizeof(real), 0,
-                         1e-3);
+            assert_close(l->time[r].bytes, 2.0 * (RANKS - 1) / RANKS * (LAYERS + 1) * WIDTH * WIDTH * number, 0, 1e-3);
             model_close(&l->model[r]);
         }
         free(expected);
@@ -231,9 +272,9 @@ static void gpu_id(Device *device, unsigned char id[DEVICE_SUMS_ID]) {
     (void)id;
 }
 
-static void gpu_open(Device *device, int rank, int ranks, size_t longest) {
+static void gpu_open(Device *device, int rank, int ranks, size_t longest, bool bf16) {
     (void)rank;
-    if (ranks != RANKS || longest != 1) abort();
+    if (ranks != RANKS || longest != 1 || !bf16) abort();
     if (((FakeGpu *)device)->full) device_fail(device, STATUS_FAILED, "no memory");
 }
 
@@ -262,7 +303,7 @@ static void sum_parts(Ranks *ranks, int rank, void *context) {
     Status status = gpu_sums_open(ranks, &gpu->device, PARTS, &sums, err);
     for (size_t i = 0; i < PARTS && sums; i++)
         *gpu_sums_part(sums, i) = (GpuPart){.values = gpu->values + i, .count = 1};
-    if (status == STATUS_OK) status = gpu_sums_connect(sums, err);
+    if (status == STATUS_OK) status = gpu_sums_connect(sums, true, err);
     for (int step = 0; step < STEPS && status == STATUS_OK; step++) {
         for (size_t i = 0; i < PARTS; i++) gpu_sums_part(sums, i)->wanted = step < 2 || i < 3;
         gpu_sums_begin(sums);
@@ -383,10 +424,10 @@ static void test_differences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),      cmocka_unit_test(test_sums),     cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_gpu_order),   cmocka_unit_test(test_full_gpu), cmocka_unit_test(test_late_gradient),
-        cmocka_unit_test(test_failure),     cmocka_unit_test(test_stop),     cmocka_unit_test(test_late_failure),
-        cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_shares),   cmocka_unit_test(test_pieces),        cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_sums),     cmocka_unit_test(test_gradients),     cmocka_unit_test(test_gpu_order),
+        cmocka_unit_test(test_full_gpu), cmocka_unit_test(test_late_gradient), cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_stop),     cmocka_unit_test(test_late_failure),  cmocka_unit_test(test_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ typedef struct RankWork {
     double sums;   // from the first message with gradients to the last
     double sent;   // bytes
     long steps;
-    double begun;  // clock_now() at the start of the step
+    double begun;  // clock_now() at the start of the step; after its backward pass the seconds since
     double *watch; // (ranks) in which each computed, in the steps that warnings of slow ranks look at
     long watched;  // those steps
     bool warned;

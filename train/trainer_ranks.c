@@ -55,7 +55,8 @@ Status trainer_join(Trainer *t, Error *err) {
     t->work.watched = -SLOW_STEPS; // the first steps also make files and memory
     if (status == STATUS_OK && !t->work.watch)
         status = error_set(err, STATUS_FAILED, "out of memory for %d processes", ranks_count(t->ranks));
-    return status == STATUS_OK ? gradients_create(t->ranks, &t->model->parameters, &t->gradients, err) : status;
+    bool bf16 = t->config.train.sum_precision == SUM_BF16;
+    return status == STATUS_OK ? gradients_create(t->ranks, &t->model->parameters, bf16, &t->gradients, err) : status;
 }
 
 Status trainer_join_weights(Trainer *t, Error *err) {

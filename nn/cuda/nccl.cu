@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/cuda/nccl.h"
 
+#include "nn/bf16.h"
 #include "nn/cuda/device.h"
 
 #if !__has_include(<nccl.h>)
@@ -18,15 +19,14 @@ void cuda_sums_close(Device *) {}
 #define NAME_OF_(number) "libnccl.so." #number
 #define NAME_OF(number) NAME_OF_(number)
 
-constexpr size_t ALIGN = 64; // elements of which a piece is a multiple
-
 struct CudaSums {
     ncclComm_t comm;
     cudaStream_t stream;
     cudaEvent_t before, after; // what a sum waits for; the end of the last one
     int rank, ranks;
-    real *pieces; // (ranks - 1, own piece) from the others
-    size_t bytes;
+    void *pieces;      // (ranks - 1, own piece) from the others
+    uint16_t *rounded; // (longest) a sum's numbers in bfloat16; NULL: messages are in f32
+    size_t bytes;      // of both
     decltype(&ncclGetUniqueId) get_id;
     decltype(&ncclCommInitRank) init;
     decltype(&ncclCommAbort) abort;
@@ -90,23 +90,23 @@ static void make_id(Device *device, unsigned char id[DEVICE_SUMS_ID]) {
 // ---- pieces: number r is added by rank r
 
 static size_t piece_begin(const CudaSums *sums, size_t count, int piece) {
-    size_t even = (count / static_cast<size_t>(sums->ranks) / ALIGN + 1) * ALIGN,
-           at = static_cast<size_t>(piece) * even;
-    return at < count ? at : count;
+    return device_sums_piece(count, sums->ranks, piece);
 }
 
 static size_t piece_count(const CudaSums *sums, size_t count, int piece) {
     return piece_begin(sums, count, piece + 1) - piece_begin(sums, count, piece);
 }
 
-static void open(Device *device, int rank, int ranks, size_t longest) {
+static void open(Device *device, int rank, int ranks, size_t longest, bool bf16) {
     CudaSums *sums = cuda_state(device)->sums;
     sums->rank = rank;
     sums->ranks = ranks;
     if (!cuda_op(device, "sums over GPUs", rank, ranks)) return;
-    size_t bytes = static_cast<size_t>(ranks - 1) * piece_count(sums, longest, 0) * sizeof(real);
-    sums->pieces = static_cast<real *>(device->source.allocate(device->source.owner, bytes));
+    size_t pieces = static_cast<size_t>(ranks - 1) * piece_count(sums, longest, 0),
+           bytes = bf16 ? (pieces + longest) * sizeof(uint16_t) : pieces * sizeof(real);
+    sums->pieces = device->source.allocate(device->source.owner, bytes);
     if (!sums->pieces) return device_no_memory(device, &device->source, bytes, "sums over the GPUs");
+    if (bf16) sums->rounded = static_cast<uint16_t *>(sums->pieces) + pieces;
     sums->bytes = bytes;
     device->library_bytes += bytes;
     if (cuda_ok(device, cudaStreamCreateWithFlags(&sums->stream, cudaStreamNonBlocking), "cudaStreamCreate") &&
@@ -124,56 +124,73 @@ static void connect(Device *device, const unsigned char id[DEVICE_SUMS_ID]) {
 
 // ---- a sum
 
-static __global__ void add_in_order(real *values, const real *pieces, size_t count, int ranks, int own) {
+static __device__ inline real value_of(real number) { return number; }
+static __device__ inline real value_of(uint16_t number) { return bf16_value(number); }
+static __device__ inline void put(real value, real *to) { *to = value; }
+static __device__ inline void put(real value, uint16_t *to) { *to = bf16_of(value); }
+
+template <class From, class To> static __global__ void convert(const From *from, size_t count, To *to) {
+    GRID_LOOP(i, count) put(value_of(from[i]), to + i);
+}
+
+template <class T> static __global__ void add_in_order(T *numbers, const T *pieces, size_t count, int ranks, int own) {
     GRID_LOOP(i, count) {
-        real sum = own == 0 ? values[i] : pieces[i]; // of rank 0
+        real sum = value_of(own == 0 ? numbers[i] : pieces[i]); // of rank 0
         for (int r = 1; r < ranks; r++)
-            sum += r == own ? values[i] : pieces[static_cast<size_t>(r - (r > own)) * count + i];
-        values[i] = sum;
+            sum += value_of(r == own ? numbers[i] : pieces[static_cast<size_t>(r - (r > own)) * count + i]);
+        put(sum, numbers + i);
     }
 }
 
+template <class... Parameters, class... Arguments>
+static void launch(Device *device, const char *name, size_t count, void (*kernel)(Parameters...), Arguments... all) {
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned>(cuda_blocks(count)));
+    config.blockDim = dim3(CUDA_THREADS);
+    config.stream = cuda_state(device)->sums->stream;
+    if (count > 0 && !device->failed)
+        cuda_ok(device, cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(all)...), name);
+}
+
 // Sends `sent` numbers to rank r and receives others from it.
-static void exchange(Device *device, const CudaSums *sums, int r, const real *values, size_t sent, real *to,
+template <class T>
+static void exchange(Device *device, const CudaSums *sums, int r, const T *numbers, size_t sent, T *to,
                      size_t received) {
-    if (sent > 0) good(device, sums->send(values, sent, ncclFloat, r, sums->comm, sums->stream), "ncclSend");
-    if (received > 0) good(device, sums->receive(to, received, ncclFloat, r, sums->comm, sums->stream), "ncclRecv");
+    if (sent > 0)
+        good(device, sums->send(numbers, sent * sizeof(T), ncclInt8, r, sums->comm, sums->stream), "ncclSend");
+    if (received > 0)
+        good(device, sums->receive(to, received * sizeof(T), ncclInt8, r, sums->comm, sums->stream), "ncclRecv");
 }
 
 // Piece r to rank r, and the others' copies of the own piece from them.
-static void exchange_pieces(Device *device, const CudaSums *sums, real *values, size_t count) {
+template <class T> static void exchange_pieces(Device *device, const CudaSums *sums, T *numbers, size_t count) {
     size_t own = piece_count(sums, count, sums->rank);
-    real *piece = sums->pieces;
+    T *piece = static_cast<T *>(sums->pieces);
     good(device, sums->group_start(), "ncclGroupStart");
     for (int r = 0; r < sums->ranks; r++) {
         if (r == sums->rank) continue;
-        exchange(device, sums, r, values + piece_begin(sums, count, r), piece_count(sums, count, r), piece, own);
+        exchange(device, sums, r, numbers + piece_begin(sums, count, r), piece_count(sums, count, r), piece, own);
         piece += own;
     }
     good(device, sums->group_end(), "ncclGroupEnd");
 }
 
-static void exchange_sums(Device *device, const CudaSums *sums, real *values, size_t count) {
+template <class T> static void exchange_sums(Device *device, const CudaSums *sums, T *numbers, size_t count) {
     size_t own = piece_count(sums, count, sums->rank);
-    const real *sum = values + piece_begin(sums, count, sums->rank);
+    const T *sum = numbers + piece_begin(sums, count, sums->rank);
     good(device, sums->group_start(), "ncclGroupStart");
     for (int r = 0; r < sums->ranks; r++)
         if (r != sums->rank)
-            exchange(device, sums, r, sum, own, values + piece_begin(sums, count, r), piece_count(sums, count, r));
+            exchange(device, sums, r, sum, own, numbers + piece_begin(sums, count, r), piece_count(sums, count, r));
     good(device, sums->group_end(), "ncclGroupEnd");
 }
 
-static void add_pieces(Device *device, const CudaSums *sums, real *values, size_t count) {
-    size_t own = piece_count(sums, count, sums->rank);
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(static_cast<unsigned>(cuda_blocks(own)));
-    config.blockDim = dim3(CUDA_THREADS);
-    config.stream = sums->stream;
-    if (own > 0 && !device->failed)
-        cuda_ok(device,
-                cudaLaunchKernelEx(&config, add_in_order, values + piece_begin(sums, count, sums->rank),
-                                   static_cast<const real *>(sums->pieces), own, sums->ranks, sums->rank),
-                "add_in_order");
+template <class T> static void sum_up(Device *device, const CudaSums *sums, T *numbers, size_t count) {
+    exchange_pieces(device, sums, numbers, count);
+    launch(device, "add_in_order", piece_count(sums, count, sums->rank), add_in_order<T>,
+           numbers + piece_begin(sums, count, sums->rank), static_cast<const T *>(sums->pieces),
+           piece_count(sums, count, sums->rank), sums->ranks, sums->rank);
+    if (!device->failed) exchange_sums(device, sums, numbers, count);
 }
 
 static void add(Device *device, real *values, size_t count) {
@@ -183,11 +200,14 @@ static void add(Device *device, real *values, size_t count) {
     if (!cuda_ok(device, cudaEventRecord(sums->before, cuda_state(device)->stream), "cudaEventRecord") ||
         !cuda_ok(device, cudaStreamWaitEvent(sums->stream, sums->before, 0), "cudaStreamWaitEvent"))
         return;
-    exchange_pieces(device, sums, values, count);
-    add_pieces(device, sums, values, count);
-    if (device->failed) return;
-    exchange_sums(device, sums, values, count);
-    cuda_ok(device, cudaEventRecord(sums->after, sums->stream), "cudaEventRecord");
+    if (sums->rounded) {
+        launch(device, "convert", count, convert<real, uint16_t>, values, count, sums->rounded);
+        sum_up(device, sums, sums->rounded, count);
+        launch(device, "convert", count, convert<uint16_t, real>, sums->rounded, count, values);
+    } else {
+        sum_up(device, sums, values, count);
+    }
+    if (!device->failed) cuda_ok(device, cudaEventRecord(sums->after, sums->stream), "cudaEventRecord");
 }
 
 static bool is_done(Device *device) {

@@ -16,6 +16,17 @@ close_to "$folder/one" "$folder/two" || fail "two ranks differ from one: $(losse
 grep -q '"ranks":2' "$folder/two/metrics.jsonl" || fail "the log does not tell the number of ranks"
 [ "$(wc -l <"$folder/two/metrics.jsonl")" = 5 ] || fail "each line once expected: $(cat "$folder/two/metrics.jsonl")"
 
+# Gradients that are sent in bf16: the same bits with the same number of ranks; rounding alone to f32.
+for n in 2 4; do
+  for turn in a b; do expect 0 "" "*" ranks $n "$VPD" $run -o "$folder/bf16$n$turn" --set train.sum_precision=bf16 --set train.batch=4; done
+  [ "$(losses "$folder/bf16${n}a")" = "$(losses "$folder/bf16${n}b")" ] || fail "losses of $n ranks in bf16 differ from run to run"
+done
+sent() { sed -n 's/.*"sent_mib":\([^,}]*\).*/\1/p' "$1/metrics.jsonl" | head -1; }
+awk -v f32="$(sent "$folder/two")" -v bf16="$(sent "$folder/bf162a")" 'BEGIN { exit !(bf16 > 0 && 2 * bf16 > 0.999 * f32 && 2 * bf16 < 1.001 * f32) }' ||
+  fail "bf16 sends $(sent "$folder/bf162a") MiB, f32 $(sent "$folder/two")"
+paste -d' ' <(losses "$folder/bf162a") <(losses "$folder/bf164a") | awk '{ d = $3 - $6; n++; if (d != 0) differs = 1; if ($1 != $4 || !(d * d < 1e-6)) bad = 1 } END { exit bad || !differs || n != 5 }' ||
+  fail "two and four ranks in bf16: $(losses "$folder/bf162a" | diff - <(losses "$folder/bf164a"))"
+
 # Stopped after step 2 and resumed: by two ranks the same bits, by three nearly so.
 for n in 2 3; do
   mkdir -p "$folder/from$n/checkpoints"
@@ -99,6 +110,17 @@ rm -rf "$folder/x"
 expect 2 "" "train.batch: expected 3 or more, one episode for each process, found 2" ranks 3 "$VPD" $run -o "$folder/x" --set train.batch=2
 expect 2 "" 'expected what rank 0 has, "train: rate: 0.0007", found "rate: 0.01"' ranks 1 "$VPD" $run -o "$folder/x" : -n 1 "$VPD" $run -o "$folder/x" --set train.rate=0.01
 [ "$(grep -c '^vpd: rank 1 (' "$folder/stderr")" = 1 ] || fail "one line with the rank's name expected: $(cat "$folder/stderr")"
+# Another build, and other data under the same name.
+commit=$("$VPD" --version | sed -n 's/^commit *//p')
+mkdir "$folder/build" "$folder/here" "$folder/there"
+for file in vpd libvpd_mpi.so; do LC_ALL=C sed "s/$commit/${commit//[0-9]/e}/g" "$(dirname "$VPD")/$file" >"$folder/build/$file"; done
+chmod +x "$folder/build/vpd"
+expect 2 "" "expected what rank 0 has, \"program: " ranks 1 "$VPD" $run -o "$folder/x" : -n 1 "$folder/build/vpd" $run -o "$folder/x"
+cp "$data" "$folder/here/own.h5"
+expect 0 "*" "*" "$VPD" data subset -q "$data" --split train:2,val:1 --first 1 -o "$folder/there/own.h5"
+own="train $folder/config.yaml -q -d own.h5 --threads 1 -o $folder/x"
+expect 2 "" "rank 1 (" ranks 1 --wdir "$folder/here" "$VPD" $own : -n 1 --wdir "$folder/there" "$VPD" $own
+grep -q 'expected what rank 0 has, "data: ' "$folder/stderr" || fail "the data are not named: $(cat "$folder/stderr")"
 eval="eval -q $folder/one $data --threads 1 --split train --json"
 expect 2 "" 'expected what rank 0 has, "steps: 2", found "steps: 1"' ranks 1 "$VPD" $eval --steps 2 : -n 1 "$VPD" $eval --steps 1
 expect 2 "" 'expected what rank 0 has, "command: train", found "command: eval"' ranks 1 "$VPD" $run -o "$folder/x" : -n 1 "$VPD" $eval

@@ -46,6 +46,15 @@ wait $pid && fail "a stopped run must not exit with 0"
 [ "$(grep -c "stopped by SIGUSR1 after step [0-9]*, which is saved" "$folder/stderr")" = 1 ] || fail "one sentence expected: $(head -c 600 "$folder/stderr")"
 goes_on "$folder/slow"
 
+# TERM to mpirun, which the ranks hear late (docs/cluster.md): they save, too.
+OMPI_MCA_odls_base_sigkill_timeout=5 mpirun -q -n 2 "$VPD" $run -o "$folder/term" 2>"$folder/stderr" &
+pid=$!
+wait_for_step "$folder/term" 3 $pid
+kill -TERM $pid
+wait $pid && fail "a stopped run must not exit with 0"
+[ "$(grep -c "stopped by SIGTERM after step [0-9]*, which is saved" "$folder/stderr")" = 1 ] || fail "one sentence expected: $(head -c 600 "$folder/stderr")"
+goes_on "$folder/term"
+
 # A full disk: rank 0 alone writes, and all end with its sentence; the checkpoint before is whole.
 mkdir "$folder/disk"
 bytes=$(stat -c %s "$folder/killed/checkpoints/$(cat "$folder/killed/checkpoints/latest")")

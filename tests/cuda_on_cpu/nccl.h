@@ -12,7 +12,7 @@ struct ncclUniqueId {
     char internal[128];
 };
 enum ncclResult_t { ncclSuccess, ncclUnhandledCudaError, ncclSystemError, ncclInternalError, ncclInvalidArgument };
-enum ncclDataType_t { ncclFloat = 7 };
+enum ncclDataType_t { ncclInt8 = 0 };
 
 extern "C" {
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);

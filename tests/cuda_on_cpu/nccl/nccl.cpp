@@ -136,9 +136,9 @@ static ncclResult_t keep(Message message) {
 }
 
 ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t, int peer, ncclComm_t comm, cudaStream_t stream) {
-    return keep({comm, stream, peer, false, static_cast<char *>(const_cast<void *>(from)), count * sizeof(float)});
+    return keep({comm, stream, peer, false, static_cast<char *>(const_cast<void *>(from)), count});
 }
 
 ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t, int peer, ncclComm_t comm, cudaStream_t stream) {
-    return keep({comm, stream, peer, true, static_cast<char *>(to), count * sizeof(float)});
+    return keep({comm, stream, peer, true, static_cast<char *>(to), count});
 }
