@@ -72,6 +72,11 @@ static void print_step(const char *form, const StepBench *b) {
     printf("  memory, MiB:");
     for (size_t i = 0; i < b->memory_count; i++)
         printf("%s %s %.1f", i ? "," : "", b->memory[i].name, (double)b->memory[i].peak / MIB);
+    if (b->update_commands) {
+        printf("\n  commands:");
+        for (int i = 0; i < PART_COUNT; i++) printf(" %7zu %7zu", b->forward_commands[i], b->backward_commands[i]);
+        printf(" %7zu", b->update_commands);
+    }
     printf("\n  floor %.2f ms (products %.0f GFLOP/s, copies %.1f GB/s): the step takes %.1f times as long\n",
            1e3 * floor, 1e-9 * peak_rate(b), 1e-9 * copy_rate(b), b->step.wall / floor);
 }
@@ -84,7 +89,8 @@ static json_t *memory_json(const StepBench *b) {
 }
 
 static void add_parts(json_t *object, const StepBench *b) {
-    json_t *forward = json_array(), *backward = json_array(), *rates = json_array(), *shares = json_array();
+    json_t *commands = json_array(), *forward = json_array(), *backward = json_array(), *rates = json_array(),
+           *shares = json_array();
     for (int i = 0; i < PART_COUNT; i++) {
         bool counted = b->work.flops[i] > 0;
         json_array_append_new(forward, json_finite(1e3 * b->forward[i]));
@@ -92,6 +98,12 @@ static void add_parts(json_t *object, const StepBench *b) {
         json_array_append_new(rates, counted ? json_finite(1e-9 * rate_of(b, i)) : json_null());
         json_array_append_new(shares, counted ? json_finite(rate_of(b, i) / peak_rate(b)) : json_null());
     }
+    for (int i = 0; b->update_commands && i < PART_COUNT; i++) {
+        json_array_append_new(commands, json_integer((json_int_t)b->forward_commands[i]));
+        json_array_append_new(commands, json_integer((json_int_t)b->backward_commands[i]));
+    }
+    if (b->update_commands) json_array_append_new(commands, json_integer((json_int_t)b->update_commands));
+    json_object_set_new(object, "commands", commands); // as in the columns of the text
     json_object_set_new(object, "forward_ms", forward);
     json_object_set_new(object, "backward_ms", backward);
     json_object_set_new(object, "gflops", rates);

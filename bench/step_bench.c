@@ -69,6 +69,8 @@ typedef struct Bench {
     LossWorkspace workspace;
     BenchPeak peak;
     int *input_views;
+    StepClock clock;        // of the last step
+    size_t update_commands; // likewise
     size_t particles;
     long step;
 } Bench;
@@ -115,10 +117,12 @@ static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error 
     Status status = train_episodes(&b->tape, b->model, &b->workspace, &batch, &values, err);
     if (status != STATUS_OK) return status;
     BenchTime update = clock ? bench_now(b->device) : (BenchTime){0};
+    size_t commands = b->device->replay.commands;
     optimizer_start(&b->optimizer, schedule_rate(&b->config->train, b->step++));
     status = loss_read(&b->tape, &values, &parts, err);
     if (status == STATUS_OK) status = optimizer_finish(&b->optimizer, &norm, err);
     if (clock) row[ROW_UPDATE] = bench_since(b->device, update);
+    b->update_commands = b->device->replay.commands - commands;
     b->particles = parts.particles;
     return status;
 }
@@ -129,14 +133,15 @@ static void measure_peaks(Bench *b, BenchTime row[ROWS]) {
 }
 
 static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
-    StepClock clock;
     BenchTime start = bench_now(b->device);
-    Status status = train_step(b, &clock, row, err);
+    device_step_begin(b->device, false);
+    Status status = train_step(b, &b->clock, row, err);
+    device_step_end(b->device);
     if (status != STATUS_OK) return status;
     row[ROW_STEP] = bench_since(b->device, start);
     for (int i = 0; i < PART_COUNT; i++) {
-        row[ROW_FORWARD + i] = (BenchTime){clock.forward[i], 0};
-        row[ROW_BACKWARD + i] = (BenchTime){clock.backward[i], 0};
+        row[ROW_FORWARD + i] = (BenchTime){b->clock.forward[i], 0};
+        row[ROW_BACKWARD + i] = (BenchTime){b->clock.backward[i], 0};
     }
     measure_peaks(b, row);
     return STATUS_OK;
@@ -225,10 +230,13 @@ static void read_results(const Bench *b, const BenchTime *times, int repetitions
                        .particles = b->particles,
                        .tape_bytes = tape_peak_bytes(&b->tape),
                        .scratch_bytes = b->device->scratch.peak,
+                       .update_commands = b->update_commands,
                        .replay = b->device->replay};
     for (int i = 0; i < PART_COUNT; i++) {
         out->forward[i] = medians[ROW_FORWARD + i].wall;
         out->backward[i] = medians[ROW_BACKWARD + i].wall;
+        out->forward_commands[i] = b->clock.forward_commands[i];
+        out->backward_commands[i] = b->clock.backward_commands[i];
     }
     const Observation *o = b->frames;
     int T = (int)b->config->model.T;

@@ -32,8 +32,9 @@ Status step_bench_config(const StepShape *shape, StepForm form, double keep_mib,
 typedef struct StepBench {
     BenchTime step, update;                           // medians
     double forward[PART_COUNT], backward[PART_COUNT]; // medians of wall time, seconds
-    BenchTime product, copy;                          // medians of the peaks' measurements
-    double product_flops, copy_bytes;                 // of one measurement
+    size_t forward_commands[PART_COUNT], backward_commands[PART_COUNT], update_commands; // of a GPU, in the last step
+    BenchTime product, copy;          // medians of the peaks' measurements
+    double product_flops, copy_bytes; // of one measurement
     StepWork work;
     MemoryUse memory[MEMORY_USES]; // peak of each part
     size_t memory_count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the parts of a training step for `vpd bench step`. The step marks where a part ends in the forward pass, and a
-// node on the tape marks the same place in the backward pass.
+// Times the parts of a training step for `vpd bench step`, and counts a GPU's commands in them. The step marks where a
+// part ends in the forward pass, and a node on the tape marks the same place in the backward pass.
 #ifndef VPD_TRAIN_STEP_CLOCK_H
 #define VPD_TRAIN_STEP_CLOCK_H
 
@@ -9,8 +9,10 @@
 typedef enum StepPart { PART_ENCODER, PART_DYNAMICS, PART_RENDERER, PART_COUNT } StepPart;
 
 typedef struct StepClock {
-    double forward[PART_COUNT], backward[PART_COUNT]; // seconds, summed over rollout steps
+    double forward[PART_COUNT], backward[PART_COUNT];                   // seconds, summed over rollout steps
+    size_t forward_commands[PART_COUNT], backward_commands[PART_COUNT]; // DeviceReplay.commands
     double last;
+    size_t last_commands;
     StepPart running; // current part of the backward pass
     Device *device;
 } StepClock;

@@ -197,6 +197,7 @@ cudaError_t cuda_on_cpu_launch(const cudaLaunchConfig_t *config, const void *ker
     cudaError_t error = check_config(config, kernel);
     if (error != cudaSuccess) return error;
     if (cuda_on_cpu_count_launch()) return cudaErrorLaunchFailure;
+    if (cuda_on_cpu_skipping()) return cudaSuccess;
     make_fibers();
     reset_fibers();
     gridDim = config->gridDim;

@@ -33,6 +33,9 @@ long cuda_on_cpu_waits(void);    // of the host, so far
 // Counts a launch; whether the GPU is lost.
 bool cuda_on_cpu_count_launch(void);
 bool cuda_on_cpu_lost(void);
+// While `on`, commands are taken but not done, and what is copied to the host is 0: to count them at large sizes.
+void cuda_on_cpu_skip(bool on);
+bool cuda_on_cpu_skipping(void);
 // As a tensor core rounds a factor (to nearest); f32 not at all.
 float cuda_on_cpu_round(Precision precision, float x);
 

@@ -66,7 +66,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
     *out = memory.base + at;
     cuda_on_cpu_enter();
     CHECK(mprotect(*out, whole, PROT_READ | PROT_WRITE) == 0); // closed once, when other pieces lay behind it
-    memset(*out, 0xff, whole);                                 // NaN, and -1 in integers
+    if (!cuda_on_cpu_skipping()) memset(*out, 0xff, whole);    // NaN, and -1 in integers
     cuda_on_cpu_leave();
     return cudaSuccess;
 }
@@ -125,6 +125,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     if (kind != cudaMemcpyHostToDevice && !is_device_memory(from, bytes)) return cudaErrorInvalidValue;
     if (kind != cudaMemcpyDeviceToHost && !is_device_memory(to, bytes)) return cudaErrorInvalidValue;
     if (cuda_on_cpu_capturing() && !may_be_captured(from, kind)) return cudaErrorStreamCaptureUnsupported;
+    if (cuda_on_cpu_skipping() && kind == cudaMemcpyDeviceToHost) memset(to, 0, bytes);
     return cuda_on_cpu_do([=] { memmove(to, from, bytes); });
 }
 
