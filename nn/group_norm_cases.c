@@ -28,6 +28,7 @@ static const OpCase cases[] = {
     GROUP_NORM_CASE("few pixels", 2, 2, 1, 16, false),
     GROUP_NORM_CASE("seven channels", 1, 3, 5, 7, false),
     GROUP_NORM_CASE("several chunks", 2, 23, 31, 12, false),
+    GROUP_NORM_CASE("long chunks", 1, 181, 182, 4, false),
     {.name = "group_norm twice",
      .inputs = {{"x", 24, 8, -2, 3, true}, {"gain", 1, 8, 0.5, 1.5, true}, {"offset", 1, 8, -1, 1, true}},
      .run = run_twice,

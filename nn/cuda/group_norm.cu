@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pixels of an image are taken in parts of fixed size; the parts' sums are joined in a fixed order, in double. Images
-// are NHWC here: image_block is 0.
+// Pixels of an image are taken in parts, whose sizes and number follow from its own; the parts' sums are joined in a
+// fixed order, in double. Images are NHWC here: image_block is 0.
 #include "nn/group_norm.h"
 
 #include "nn/cuda/functions.h"
 #include "nn/cuda/silu.h"
 
-constexpr size_t PART = 256; // pixels
+// Pixels of a part, at least, and parts of an image, at most: each block reads the sums of all.
+constexpr size_t PART = 256, PARTS = 128;
 constexpr unsigned ROWS = CUDA_THREADS / CUDA_WARP;
 
 // Sizes and scratch memory of one call.
 struct Work {
     GroupNormArgs a;
-    size_t pixels, parts, tiles; // of an image: pixels, parts of them, tiles of 32 channels
-    real *sums;                  // (n, parts, 2, channels)
+    size_t pixels, part, parts, tiles; // of an image: pixels, those of a part, parts, tiles of 32 channels
+    real *sums;                        // (n, parts, 2, channels)
 };
 
 // The sum over a block's warps of each lane's value, in the warps' order, in every thread.
@@ -35,8 +36,9 @@ struct Task {
 
 static __device__ Task task_at(const Work &w, size_t index) {
     size_t tile = index % w.tiles, part = index / w.tiles % w.parts, image = index / w.tiles / w.parts;
-    size_t last = (part + 1) * PART < w.pixels ? (part + 1) * PART : w.pixels, channel = tile * CUDA_WARP + cuda_lane();
-    return {image, part, tile, part * PART + cuda_warp(), last, channel, channel < w.a.channels};
+    size_t last = (part + 1) * w.part < w.pixels ? (part + 1) * w.part : w.pixels,
+           channel = tile * CUDA_WARP + cuda_lane();
+    return {image, part, tile, part * w.part + cuda_warp(), last, channel, channel < w.a.channels};
 }
 
 static __device__ void write_sums(const Work &w, const Task &t, real sum, real other) {
@@ -51,7 +53,7 @@ static __global__ void sum_moments(Work w) {
     BLOCK_LOOP(index, w.a.shape.n * w.parts * w.tiles) {
         Task t = task_at(w, index);
         const real *x = w.a.x + t.image * w.pixels * w.a.channels + t.channel;
-        real sum = 0, square = 0, count = static_cast<real>(t.last - t.part * PART);
+        real sum = 0, square = 0, count = static_cast<real>(t.last - t.part * w.part);
         for (size_t i = t.first; t.there && i < t.last; i += ROWS) sum += x[i * w.a.channels];
         sum = sum_warps(sum);
         for (size_t i = t.first; t.there && i < t.last; i += ROWS) {
@@ -64,7 +66,7 @@ static __global__ void sum_moments(Work w) {
 
 // Pixels of a part.
 static __device__ inline size_t part_pixels(const Work &w, size_t part) {
-    return (part + 1) * PART < w.pixels ? PART : w.pixels - part * PART;
+    return (part + 1) * w.part < w.pixels ? w.part : w.pixels - part * w.part;
 }
 
 // The groups that have channels in a tile: from `first` on.
@@ -119,7 +121,7 @@ template <class F> static __device__ void each_element(const Work &w, const Task
     size_t left = t.tile * CUDA_WARP, width = w.a.channels - left < CUDA_WARP ? w.a.channels - left : CUDA_WARP;
     THREAD_LOOP(i, part_pixels(w, t.part) * width) {
         size_t pixel = cuda_quotient(i, width), c = left + i - pixel * width;
-        f((t.image * w.pixels + t.part * PART + pixel) * w.a.channels + c, c, cuda_quotient(c, g.width) - g.first);
+        f((t.image * w.pixels + t.part * w.part + pixel) * w.a.channels + c, c, cuda_quotient(c, g.width) - g.first);
     }
 }
 
@@ -211,7 +213,8 @@ static Work work_on(Device *device, const GroupNormArgs *a) {
     Work w = {};
     w.a = *a;
     w.pixels = a->shape.h * a->shape.w;
-    w.parts = (w.pixels + PART - 1) / PART;
+    w.part = w.pixels > PARTS * PART ? (w.pixels + PARTS - 1) / PARTS : PART;
+    w.parts = (w.pixels + w.part - 1) / w.part;
     w.tiles = (a->channels + CUDA_WARP - 1) / CUDA_WARP;
     w.sums = device_scratch(device, a->shape.n * w.parts * 2 * a->channels);
     return w;
