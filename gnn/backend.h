@@ -20,13 +20,11 @@
 
 GNN_OPS(OP_STRUCT)
 struct EdgesOrderArgs;
-struct MessageArgs;
 
 typedef struct GnnBackend {
     const char *name;                                             // of the instruction set
     void (*edges_order)(Device *, const struct EdgesOrderArgs *); // gnn/edges.h; NULL: sums need no order
-    size_t (*message_saved)(
-        const struct MessageArgs *); // reals that message_forward keeps for the backward pass; NULL: 0
+    bool message_products;                                        // of rows, in `message`; false: `linear` makes them
     GNN_OPS(OP_MEMBER)
 } GnnBackend;
 

@@ -110,6 +110,11 @@ typedef struct Step {
     Tensor *x_nodes; // (M,3)
 } Step;
 
+// The states of nodes, and their products with the weights of senders and receivers in the next message.
+typedef struct Nodes {
+    Tensor *h, *sent, *received; // (M,C)
+} Nodes;
+
 static MessageCall call_of(const Step *s, const NetworkParameters *p, GnnEdges edges) {
     return (MessageCall){.edges = edges,
                          .layers = {p->bias0, p->weight1, p->bias1, p->weight2, p->bias2, p->gain, p->offset},
@@ -140,6 +145,16 @@ static Tensor *geometry(const Step *s, GnnEdges edges, bool group_receives, Tens
     return edge_geometry(s->tape, &call);
 }
 
+// States that go into round `round`, or into the decoder after the last.
+static Nodes make_nodes(const Step *s, MessageCall *call, size_t round) {
+    const NetworkParameters *next = round < s->c->L ? &s->d->rounds[round].edge : &s->d->decode_edge;
+    call->wants_rows = true;
+    call->product[0] = next->sender; // NULL: no message comes next
+    call->product[1] = round < s->c->L ? next->receiver : NULL;
+    MessageOutput output = message(s->tape, call);
+    return (Nodes){output.rows, output.product[0], output.product[1]};
+}
+
 // agg_a = mean over the edges of set t into node a of message(sender s_i, edge g_ia)
 static Tensor *encode_set(const Step *s, size_t t) {
     const NetworkParameters *p = &s->d->encode_edge;
@@ -152,14 +167,13 @@ static Tensor *encode_set(const Step *s, size_t t) {
 }
 
 // h_a = update([agg_a^0 .. agg_a^{T-1}, log(1+n_a^0) .. log(1+n_a^{T-1})])
-static Tensor *encode(const Step *s) {
+static Nodes encode(const Step *s) {
     const NetworkParameters *p = &s->d->encode_node;
     size_t T = s->sets->count, M = s->plan->nodes, C = s->c->C;
     MessageCall call = call_of(s, p, edges_of_rows(M));
     for (size_t t = 0; t < T; t++) message_add_term(&call, TERM_ROW, encode_set(s, t), p->weight0, t * C);
     message_add_term(&call, TERM_ROW, constant(s, s->plan->log_count, M, T), p->weight0, T * C);
-    call.wants_rows = true;
-    return message(s->tape, &call).rows;
+    return make_nodes(s, &call, 0);
 }
 
 // e_ab = update(g_ab)
@@ -175,10 +189,12 @@ static Tensor *encode_edges(const Step *s) {
 
 // e_ab = e_ab + message(sender h_a, receiver h_b, edge e_ab);  h_b = h_b + update([h_b, mean over edges into b of
 // e_ab])
-static Tensor *one_round(const Step *s, const RoundParameters *p, Tensor *h, Tensor **e, bool last) {
+static Nodes one_round(const Step *s, size_t round, Nodes nodes, Tensor **e) {
+    const RoundParameters *p = &s->d->rounds[round];
+    bool last = round + 1 == s->c->L;
     MessageCall edge = call_of(s, &p->edge, s->plan->node_node);
-    message_add_term(&edge, TERM_OTHER, linear(s->tape, h, p->edge.sender, NULL), NULL, 0);
-    message_add_term(&edge, TERM_GROUP, h, p->edge.receiver, 0);
+    message_add_term(&edge, TERM_OTHER, nodes.sent, NULL, 0);
+    message_add_term(&edge, TERM_GROUP, nodes.received, NULL, 0);
     message_add_term(&edge, TERM_ROW, *e, p->edge.edge, 0);
     edge.residual = *e;
     edge.mean = MEAN_GROUP;
@@ -186,28 +202,27 @@ static Tensor *one_round(const Step *s, const RoundParameters *p, Tensor *h, Ten
     MessageOutput next = message(s->tape, &edge);
     *e = next.rows;
 
-    MessageCall node = call_of(s, &p->node, edges_of_rows(h->rows));
-    message_add_term(&node, TERM_ROW, h, p->node.weight0, 0);
+    MessageCall node = call_of(s, &p->node, edges_of_rows(nodes.h->rows));
+    message_add_term(&node, TERM_ROW, nodes.h, p->node.weight0, 0);
     message_add_term(&node, TERM_ROW, next.mean, p->node.weight0, s->c->C);
-    node.residual = h;
-    node.wants_rows = true;
-    return message(s->tape, &node).rows;
+    node.residual = nodes.h;
+    return make_nodes(s, &node, round + 1);
 }
 
-static Tensor *rounds(const Step *s, Tensor *h) {
-    if (s->c->L == 0) return h;
+static Nodes rounds(const Step *s, Nodes nodes) {
+    if (s->c->L == 0) return nodes;
     Tensor *e = encode_edges(s);
-    for (size_t l = 0; l < s->c->L; l++) h = one_round(s, &s->d->rounds[l], h, &e, l + 1 == s->c->L);
-    return h;
+    for (size_t l = 0; l < s->c->L; l++) nodes = one_round(s, l, nodes, &e);
+    return nodes;
 }
 
 // q_ai = message(sender h_a, receiver s_i, edge g_ai);  o_i = MLP([s_i, mean_a q_ai])
-static Tensor *decode_at_particles(const Step *s, Tensor *h) {
+static Tensor *decode_at_particles(const Step *s, Nodes nodes) {
     const NetworkParameters *p = &s->d->decode_edge;
     GnnEdges edges = s->plan->to_particle;
     size_t t = s->sets->count - 1;
     MessageCall edge = call_of(s, p, edges);
-    message_add_term(&edge, TERM_OTHER, linear(s->tape, h, p->sender, NULL), NULL, 0);
+    message_add_term(&edge, TERM_OTHER, nodes.sent, NULL, 0);
     add_input(s, &edge, t, p->receiver);
     message_add_term(&edge, TERM_ROW, geometry(s, edges, true, s->present->x, s->x_nodes), p->edge, 0);
     edge.mean = MEAN_GROUP;
@@ -249,14 +264,13 @@ static Tensor *encode_past(const Step *s, size_t t) {
 }
 
 // Flat: h_i = update([s_i, mean of past messages]); without a past set its part is zero.
-static Tensor *encode_flat(const Step *s) {
+static Nodes encode_flat(const Step *s) {
     const NetworkParameters *p = &s->d->encode_node;
     size_t N = s->plan->particles, t = s->sets->count - 1;
     MessageCall call = call_of(s, p, edges_of_rows(N));
     add_input(s, &call, t, p->weight0);
     if (t > 0) message_add_term(&call, TERM_ROW, encode_past(s, t - 1), p->weight0, gnn_input_width(s->c));
-    call.wants_rows = true;
-    return message(s->tape, &call).rows;
+    return make_nodes(s, &call, 0);
 }
 
 // o_i = MLP([h_i])
@@ -283,13 +297,14 @@ void dynamics_step(Tape *tape, const Dynamics *d, const GnnPlan *plan, const Gnn
     }
     if (c->graph == GRAPH_FLAT) {
         s.x_nodes = s.present->x;
-        out->h = rounds(&s, encode_flat(&s));
+        out->h = rounds(&s, encode_flat(&s)).h;
         take_step(&s, decode_flat(&s, out->h), out);
         return;
     }
     s.x_nodes = gather_rows(tape, s.present->x, plan->nodes, plan->node);
-    out->h = rounds(&s, encode(&s));
-    take_step(&s, decode_at_particles(&s, out->h), out);
+    Nodes nodes = rounds(&s, encode(&s));
+    out->h = nodes.h;
+    take_step(&s, decode_at_particles(&s, nodes), out);
 }
 
 void dynamics_spread(Device *device, const Tensor *h, real *spread) {

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "gnn/backend.h"
+#include "nn/linear.h"
 
 typedef struct MessageNode {
     MessageArgs args;
@@ -29,10 +30,19 @@ static real *residual_grad(Tape *tape, Tensor *residual, const Tensor *rows) {
     return tape_grad(tape, residual);
 }
 
+// The share of a product in the gradient of the rows is added to what they have.
+static void products_backward(Tape *tape, MessageNode *node, int i) {
+    MessageProductArgs *product = &node->args.product[i];
+    product->dy = node->output.product[i] ? node->output.product[i]->grad : NULL;
+    product->dweight = product->dy ? tape_grad(tape, node->call.product[i]) : NULL;
+    if (product->dy) tape_grad(tape, node->output.rows);
+}
+
 static void message_backward_node(Tape *tape, void *context) {
     MessageNode *node = context;
     MessageArgs *a = &node->args;
     const MessageLayers *l = &node->call.layers;
+    for (int i = 0; i < MESSAGE_PRODUCTS; i++) products_backward(tape, node, i);
     a->drows = node->output.rows ? node->output.rows->grad : NULL;
     a->dmean = node->output.mean ? node->output.mean->grad : NULL;
     if (!a->drows && !a->dmean) return;
@@ -72,6 +82,9 @@ static void check_shapes(Tape *tape, const MessageCall *call, size_t hidden, siz
     if (l->weight2) CHECK_EQ(l->weight2->rows, hidden);
     if (call->residual) CHECK_EQ(call->residual->cols, out);
     if (call->residual) CHECK_EQ(call->residual->rows, edge_rows(&call->edges));
+    for (int i = 0; i < MESSAGE_PRODUCTS; i++)
+        CHECK(!call->product[i] ||
+              (call->wants_rows && call->product[i]->rows == out && call->product[i]->cols == hidden));
     CHECK(call->mean != MEAN_OTHER || (call->edges.index && call->edges.count));
 }
 
@@ -79,6 +92,7 @@ static bool wants_gradient(Tape *tape, const MessageCall *call) {
     const MessageLayers *l = &call->layers;
     Tensor *inputs[] = {l->bias0, l->weight1, l->bias1, l->weight2, l->bias2, l->gain, l->offset, call->residual};
     bool wants = tape_wants(tape, sizeof inputs / sizeof *inputs, inputs);
+    wants = tape_wants(tape, MESSAGE_PRODUCTS, call->product) || wants;
     for (size_t i = 0; i < call->term_count; i++) {
         Tensor *pair[] = {call->terms[i].x, call->terms[i].weight};
         wants = tape_wants(tape, 2, pair) || wants;
@@ -124,26 +138,44 @@ static void allocate_kept(Tape *tape, MessageArgs *a) {
     if (a->gain) a->kept_y = tape_keep(tape, rows * a->out, sizeof(real));
 }
 
+static MessageOutput make_output(Tape *tape, const MessageCall *call, size_t hidden, size_t out, bool wants) {
+    MessageOutput output = {0};
+    size_t rows = edge_rows(&call->edges);
+    if (call->wants_rows) output.rows = tape_tensor(tape, rows, out, wants);
+    if (call->mean != MEAN_NONE)
+        output.mean = tape_tensor(tape, call->mean == MEAN_GROUP ? call->edges.groups : call->edges.others, out, wants);
+    for (int i = 0; i < MESSAGE_PRODUCTS; i++)
+        if (call->product[i] && tape->device->gnn->message_products)
+            output.product[i] = tape_tensor(tape, rows, hidden, wants);
+    return output;
+}
+
+static void run(Tape *tape, const MessageCall *call, const MessageOutput *output, size_t hidden, size_t out,
+                bool wants) {
+    MessageNode *node = tape_context(tape, sizeof *node);
+    if (!node) return;
+    *node = (MessageNode){message_args(call, hidden, out), *call, *output};
+    MessageArgs *a = &node->args;
+    a->rows = output->rows ? output->rows->value : NULL;
+    a->mean = output->mean ? output->mean->value : NULL;
+    for (int i = 0; i < MESSAGE_PRODUCTS; i++)
+        if (output->product[i])
+            a->product[i] = (MessageProductArgs){.weight = call->product[i]->value, .y = output->product[i]->value};
+    if (wants && call->keep == KEEP_HIDDEN) allocate_kept(tape, a);
+    if (tape->device->failed) return;
+    tape->device->gnn->message_forward(tape->device, a);
+    if (wants) tape_record(tape, message_backward_node, node);
+}
+
 MessageOutput message(Tape *tape, const MessageCall *call) {
     const MessageLayers *l = &call->layers;
     size_t hidden = l->bias0->cols, out = l->weight2 ? l->weight2->cols : l->weight1->cols;
     check_shapes(tape, call, hidden, out);
     bool wants = wants_gradient(tape, call);
-    MessageOutput output = {0};
-    if (call->wants_rows) output.rows = tape_tensor(tape, edge_rows(&call->edges), out, wants);
-    if (call->mean != MEAN_NONE)
-        output.mean = tape_tensor(tape, call->mean == MEAN_GROUP ? call->edges.groups : call->edges.others, out, wants);
-    MessageNode *node = tape_context(tape, sizeof *node);
-    if (!node) return output;
-    *node = (MessageNode){message_args(call, hidden, out), *call, output};
-    node->args.rows = output.rows ? output.rows->value : NULL;
-    node->args.mean = output.mean ? output.mean->value : NULL;
-    if (wants && call->keep == KEEP_HIDDEN) allocate_kept(tape, &node->args);
-    const GnnBackend *gnn = tape->device->gnn;
-    size_t saved = wants && gnn->message_saved ? gnn->message_saved(&node->args) : 0;
-    if (saved) node->args.saved = tape_memory(tape, saved, sizeof(real));
-    if (tape->device->failed) return output;
-    gnn->message_forward(tape->device, &node->args);
-    if (wants) tape_record(tape, message_backward_node, node);
+    MessageOutput output = make_output(tape, call, hidden, out, wants);
+    run(tape, call, &output, hidden, out, wants);
+    for (int i = 0; i < MESSAGE_PRODUCTS; i++)
+        if (call->product[i] && !output.product[i])
+            output.product[i] = linear(tape, output.rows, call->product[i], NULL);
     return output;
 }

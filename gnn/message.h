@@ -7,17 +7,18 @@
 //     y = LN(y)        with gain           eps 1e-5
 //     y = y + residual with residual
 //
-// Outputs: the rows y themselves, and their mean over the rows of a group or over the rows with the same other end (0
-// if there are none; absent rows never count). Work runs in chunks of rows that stay in the L2 cache; nothing of size
-// rows x hidden is written to main memory except what `keep` requests. Means over the other end are summed per thread
-// and added in thread order, without atomics, so that the same number of threads gives the same bits.
+// Outputs: the rows y themselves, their products with weights, for terms of later messages, and their mean over the
+// rows of a group or over the rows with the same other end (0 if there are none; absent rows never count). Work runs in
+// chunks of rows that stay in the L2 cache; nothing of size rows x hidden is written to main memory except what `keep`
+// requests. Means over the other end are summed per thread and added in thread order, without atomics, so that the same
+// number of threads gives the same bits.
 #ifndef VPD_GNN_MESSAGE_H
 #define VPD_GNN_MESSAGE_H
 
 #include "gnn/edges.h"
 #include "nn/tape.h"
 
-enum { MESSAGE_MAX_TERMS = 12 };
+enum { MESSAGE_MAX_TERMS = 12, MESSAGE_PRODUCTS = 2 };
 
 typedef enum TermKind {
     TERM_ROW,   // x has a row for each row
@@ -43,6 +44,14 @@ typedef struct MessageTermArgs {
     real *dx, *dweight; // gradients are added to these; NULL = not needed
 } MessageTermArgs;
 
+// Products of the rows, where the back end makes them (GnnBackend.message_products).
+typedef struct MessageProductArgs {
+    const real *weight; // (out, hidden), or NULL
+    real *y;            // (rows, hidden), overwritten
+    const real *dy;     // NULL = no gradient
+    real *dweight;      // is added to; NULL = not needed
+} MessageProductArgs;
+
 typedef struct MessageArgs {
     GnnEdges edges;
     size_t hidden, out;
@@ -58,9 +67,9 @@ typedef struct MessageArgs {
     real *mean; // (groups | others, out), overwritten, or NULL
     real *kept_a, *kept_b,
         *kept_y; // (rows, hidden) a, (rows, hidden) and (rows, out) products before their bias; NULL = not kept
-    real
-        *saved; // message_saved() reals, which cost little beside their products; NULL = there will be no backward pass
-    const real *drows, *dmean; // NULL = no gradient
+    MessageProductArgs product[MESSAGE_PRODUCTS];
+    real *drows;       // NULL = no gradient; the products' share is added
+    const real *dmean; // NULL = no gradient
     // gradients are added to these; NULL = not needed
     real *dbias0, *dweight1, *dbias1, *dweight2, *dbias2, *dgain, *doffset;
     real *dresidual; // the same; or drows itself: then each row is overwritten after it was read
@@ -85,13 +94,15 @@ typedef struct MessageCall {
     MessageTerm terms[MESSAGE_MAX_TERMS];
     Tensor *residual; // (rows, out) or NULL
     bool wants_rows;
+    Tensor *product[MESSAGE_PRODUCTS]; // weights (out, hidden) that the rows are multiplied by, or NULL
     MessageMean mean;
     MessageKeep keep;
 } MessageCall;
 
 typedef struct MessageOutput {
-    Tensor *rows; // (rows, out), NULL unless requested
-    Tensor *mean; // (groups | others, out), NULL with MEAN_NONE
+    Tensor *rows;                      // (rows, out), NULL unless requested
+    Tensor *product[MESSAGE_PRODUCTS]; // (rows, hidden), NULL without their weight
+    Tensor *mean;                      // (groups | others, out), NULL with MEAN_NONE
 } MessageOutput;
 
 void message_add_term(MessageCall *call, TermKind kind, Tensor *x, Tensor *weight, size_t weight_row);

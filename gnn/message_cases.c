@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs are known by name: bias0 .. offset and residual, and terms "row", "group", "other", each followed by its
-// weight "W" or by none. sizes: groups, k, others (0: only rows), mean, period of absent rows, keep, whether rows are
-// requested.
+// Inputs are known by name: bias0 .. offset, residual and product, and terms "row", "group", "other", each followed by
+// its weight "W" or by none. sizes: groups, k, others (0: only rows), mean, period of absent rows, keep, whether rows
+// are requested.
 #include "gnn/cases.h"
 #include "gnn/message.h"
 
@@ -24,6 +24,7 @@ static void assign_input(MessageCall *call, const OpCase *c, size_t i, Tensor *c
     if (!strcmp(name, "row")) message_add_term(call, TERM_ROW, in[i], weight, 0);
     if (!strcmp(name, "group")) message_add_term(call, TERM_GROUP, in[i], weight, 0);
     if (!strcmp(name, "other")) message_add_term(call, TERM_OTHER, in[i], NULL, 0);
+    if (!strcmp(name, "product")) call->product[call->product[0] ? 1 : 0] = in[i];
 }
 
 static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
@@ -35,6 +36,8 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     call.wants_rows = c->sizes[ROWS] != 0;
     for (size_t i = 0; i < case_input_count(c); i++) assign_input(&call, c, i, in);
     MessageOutput output = message(tape, &call);
+    for (int i = 0; i < MESSAGE_PRODUCTS; i++)
+        if (output.product[i]) output.rows = case_join(tape, output.rows, output.product[i]);
     if (output.rows && output.mean) return case_join(tape, output.rows, output.mean);
     return output.rows ? output.rows : output.mean;
 }
@@ -91,6 +94,15 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
         .flops = 24.0 * groups * h * h, .bench = is_bench                                                              \
     }
 
+// A node's update, and the products that the next round begins with.
+#define PRODUCTS(label, groups, h, keep, is_bench)                                                                     \
+    {                                                                                                                  \
+        .name = "message products " label, .run = run, .sizes = {groups, 1, 0, MEAN_NONE, 0, keep, 1},                 \
+        .inputs = {LAYERS(h, h),       NORM(h),           X("row", groups, h), X("W", h, h), X("residual", groups, h), \
+                   X("product", h, h), X("product", h, h)},                                                            \
+        .flops = 30.0 * groups * h * h, .bench = is_bench                                                              \
+    }
+
 static const OpCase cases[] = {
     ENCODE("odd", 13, 3, 5, 6, 0, KEEP_NOTHING, false),
     ENCODE("kept", 13, 3, 5, 6, 4, KEEP_HIDDEN, false),
@@ -115,6 +127,14 @@ static const OpCase cases[] = {
     UPDATE("kept", 7, 9, KEEP_HIDDEN, false),
     UPDATE("none", 0, 9, KEEP_HIDDEN, false),
     UPDATE("several chunks", 300, 4, KEEP_NOTHING, false),
+    PRODUCTS("odd", 7, 9, KEEP_NOTHING, false),
+    PRODUCTS("none", 0, 9, KEEP_HIDDEN, false),
+    PRODUCTS("several tiles, 64 wide", 150, 40, KEEP_NOTHING, false),
+    PRODUCTS("128 wide, kept", 70, 70, KEEP_HIDDEN, false),
+    {.name = "message product, wider out",
+     .run = run,
+     .sizes = {20, 1, 0, MEAN_NONE, 0, KEEP_NOTHING, 1},
+     .inputs = {X("bias0", 1, 6), X("weight1", 6, 10), X("bias1", 1, 10), X("row", 20, 6), X("product", 10, 6)}},
     {.name = "message plain mlp",
      .run = run,
      .sizes = {5, 1, 0, MEAN_NONE, 0, KEEP_HIDDEN, 1},
@@ -153,6 +173,7 @@ static const OpCase cases[] = {
     DECODE("paper, nothing kept", 16384, 4, 1024, 128, 0, KEEP_NOTHING, true),
     DECODE("paper, kept", 16384, 4, 1024, 128, 0, KEEP_HIDDEN, true),
     UPDATE("paper, nothing kept", 1024, 128, KEEP_NOTHING, true),
+    PRODUCTS("paper, nothing kept", 1024, 128, KEEP_NOTHING, true),
 };
 
 const OpCases message_cases = {"message", cases, sizeof cases / sizeof *cases};

@@ -7,6 +7,5 @@
 
 GNN_OPS(OP_CUDA)
 OP_CUDA(edges_order, EdgesOrderArgs)
-size_t message_saved_cuda(const struct MessageArgs *);
 
 #endif

@@ -118,6 +118,19 @@ template <class S> static __device__ inline void finish_rows(const MessageArgs &
     }
 }
 
+// Products of the finished rows, which are in x.
+template <class S>
+static __device__ inline void multiply_rows(const MessageArgs &m, const MessageWork &w, const TileRows &t,
+                                            const real *x, real *strip) {
+    UNROLL(1)
+    for (unsigned i = 0; i < MESSAGE_PRODUCTS; i++) {
+        typename S::Hidden y;
+        if (!m.product[i].weight) continue;
+        product<S>(x, out_width(m), m.product[i].weight, w.plain.product[i], hidden_width(m), strip, y);
+        write_rows(y, t, hidden_width(m), m.product[i].y);
+    }
+}
+
 // ---- forward
 
 template <class S> static __device__ inline void forward_block(const MessageArgs &m, const MessageWork &w) {
@@ -130,10 +143,6 @@ template <class S> static __device__ inline void forward_block(const MessageArgs
         typename S::Hidden a;
         HiddenSlopes<S> slopes;
         first_layer<S>(m, w, t, x, strip, a);
-        if (!m.weight1) {
-            write_rows(a, t, h, m.rows);
-            continue;
-        }
         write_rows(a, t, h, m.kept_a);
         activate_rows(nullptr, h, a, slopes);
         tile_store(a, h, x, S::STRIDE);
@@ -148,6 +157,7 @@ template <class S> static __device__ inline void forward_block(const MessageArgs
         tile_store(y, o, x, S::STRIDE);
         S::share();
         finish_rows<S>(m, t, x);
+        multiply_rows<S>(m, w, t, x, strip);
         if (!w.segments.sum) continue;
         __syncthreads();
         sum_segments(m, w, tile, tile_rows, t, x, S::STRIDE);
@@ -282,6 +292,36 @@ static __device__ inline void outer(real *a, unsigned depth, real *d, unsigned n
     else tile_outer<S::ROWS, COLS>(a, depth, d, S::STRIDE, n, add, to);
 }
 
+// The products' shares in the gradients of the rows, which are added to m.drows, and gradients of their weights; x and
+// d are two buffers.
+template <class S>
+static __device__ inline void products_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
+                                                real *x, real *d, real *strip, real *part) {
+    unsigned h = hidden_width(m), o = out_width(m);
+    UNROLL(1)
+    for (unsigned i = 0; i < MESSAGE_PRODUCTS; i++) {
+        const MessageProductArgs &p = m.product[i];
+        typename S::Hidden dy;
+        typename S::Out rows;
+        if (!p.dy) continue;
+        read_rows(p.dy, t, h, dy);
+        tile_store(dy, h, d, S::STRIDE);
+        read_rows(m.rows, t, o, rows);
+        tile_store(rows, o, x, S::STRIDE);
+        __syncthreads();
+        if (p.dweight) outer<S, S::HIDDEN>(x, o, d, h, add, part + w.product[i]);
+        product_turned<S>(d, h, p.weight, w.turned.product[i], o, strip, rows);
+        tile_store(rows, o, d, S::STRIDE); // each warp adds whole rows
+        S::share();
+        each_row<S>(t, [&](unsigned r, size_t row) {
+            real v[S::OUT];
+            read_columns(d + r * S::STRIDE, v);
+            add_to_line(v, o, m.drows + row * o);
+        });
+        S::share(); // d was read completely
+    }
+}
+
 // Backward pass of the hidden layers: da, and gradients of their weights and biases. Expects ha and hb as
 // hidden_again() leaves them.
 template <class S>
@@ -391,17 +431,16 @@ template <class S> static __device__ inline void backward_block(const MessageArg
     real *ha = memory, *hb = m.weight2 ? ha + size : ha, *dz = hb + size, *strip = dz + size;
     real *part = w.part + blockIdx.x * w.part_size;
     TileRows t = tile_rows_in(strip + S::STRIP * S::WIDTH, tile_rows);
+    // The products are apart from the loop behind theirs, which has no register to spare.
+    BLOCK_LOOP(tile, m.product[0].dy || m.product[1].dy ? w.tiles : 0) {
+        find_rows(m, w, tile, tile_rows, t);
+        products_backward<S>(m, w, t, tile != blockIdx.x, ha, dz, strip, part);
+    }
     BLOCK_LOOP(tile, w.tiles) {
         bool add = tile != blockIdx.x;
         typename S::Hidden da;
         find_rows(m, w, tile, tile_rows, t);
-        if (m.weight1) {
-            layers_backward<S>(m, w, t, add, ha, hb, dz, strip, part, da);
-        } else {
-            read_rows(m.drows, t, hidden_width(m), da);
-            tile_store(da, hidden_width(m), ha, S::STRIDE);
-            S::share();
-        }
+        layers_backward<S>(m, w, t, add, ha, hb, dz, strip, part, da);
         if (w.segments.sum) sum_segments(m, w, tile, tile_rows, t, ha, S::STRIDE);
         terms_backward<S>(m, w, t, add, ha, dz, strip, part);
     }
@@ -429,13 +468,13 @@ static __device__ inline void add_segment(const MessageArgs &m, const MessageWor
         if (m.terms[i].kind == TERM_OTHER && m.terms[i].dx) m.terms[i].dx[segment * m.hidden + j] += sum;
 }
 
-// Adds the rows of a group to element i of the gradient of a term by group; that of w.fresh had no value yet.
+// Adds the rows of a group to element i of the gradient of a term by group.
 static __device__ inline void add_group(const MessageArgs &m, const MessageWork &w, size_t term, size_t i) {
     size_t width = m.terms[term].width, group = cuda_quotient(i, width), j = i - group * width;
     const real *x = m.terms[term].weight ? w.row_dx[term] : w.da;
     real sum = 0, *to = m.terms[term].dx + i;
     for (size_t e = 0; e < m.edges.k; e++) sum += x[(group * m.edges.k + e) * width + j];
-    *to = (m.terms[term].dx == w.fresh ? 0 : *to) + sum;
+    *to += sum;
 }
 
 // What is left when all tiles are done, a thread for each number: sums over blocks, over the edges of an other end and

@@ -69,14 +69,16 @@ template <class S> static void plan_factors(Device *device, const MessageArgs *m
                 if (m->terms[i].weight) tensor_add(terms, m->terms[i].weight, m->terms[i].width);
             factors.terms = tensor_factor_of<S::PRECISION>(device, &all);
         }
-        auto layer = [&](const real *weight, size_t width) {
+        auto layer = [&](const real *weight, size_t rows, size_t width) {
             if (!weight) return TensorFactor{};
             TensorSource *source = begin(width);
-            tensor_add(source, weight, m->hidden);
+            tensor_add(source, weight, rows);
             return tensor_factor_of<S::PRECISION>(device, &all);
         };
-        factors.weight1 = layer(m->weight1, m->weight2 ? m->hidden : m->out);
-        factors.weight2 = layer(m->weight2, m->out);
+        factors.weight1 = layer(m->weight1, m->hidden, m->weight2 ? m->hidden : m->out);
+        factors.weight2 = layer(m->weight2, m->hidden, m->out);
+        for (size_t i = 0; i < MESSAGE_PRODUCTS; i++)
+            factors.product[i] = layer(m->product[i].weight, m->out, m->hidden);
     }
     tensor_pack<S::PRECISION>(device, &all);
 }
@@ -117,13 +119,15 @@ static MessageSlots plan_slots(const MessageArgs *m, MessageWork *w) {
     for (size_t i = 0; i < m->term_count; i++)
         if (m->terms[i].weight) add_slot(&s, m->terms[i].dweight, m->terms[i].width * h);
     w->terms = 0;
-    w->weight1 = add_slot(&s, m->dweight1, m->weight1 ? h * middle : 0);
+    w->weight1 = add_slot(&s, m->dweight1, h * middle);
     w->weight2 = add_slot(&s, m->dweight2, m->weight2 ? h * o : 0);
     w->bias0 = add_slot(&s, m->dbias0, h);
     w->bias1 = add_slot(&s, m->dbias1, middle);
     w->bias2 = add_slot(&s, m->dbias2, o);
     w->gain = add_slot(&s, m->dgain, o);
     w->offset = add_slot(&s, m->doffset, o);
+    for (size_t i = 0; i < MESSAGE_PRODUCTS; i++)
+        w->product[i] = add_slot(&s, m->product[i].dweight, m->product[i].dy ? o * h : 0);
     return s;
 }
 
@@ -157,14 +161,13 @@ static void launch_finish(Device *device, const MessageArgs *m, const MessageWor
     LAUNCH(device, cuda_blocks(count), CUDA_THREADS, 0, finish_backward, *m, *w, *slots, count);
 }
 
-template <class S> static bool run_backward(Device *device, const MessageArgs *m, const real *fresh) {
+template <class S> static bool run_backward(Device *device, const MessageArgs *m) {
     TileLaunch launch = tile_launch<S>(device, m->weight2 ? 3 : 2);
     if (!launch.threads) return false;
     MessageWork w = plan_work(m, launch.tile_rows);
     if constexpr (S::TENSOR) plan_factors<S>(device, m, true, &w);
     MessageSlots slots = plan_slots(m, &w);
     plan_sums(device, m, &w);
-    w.fresh = fresh;
     slots.parts = part_count(w.tiles, slots.part_size);
     w.part_size = slots.part_size;
     w.part = slots.part = device_scratch(device, slots.parts * slots.part_size);
@@ -177,9 +180,8 @@ template <Precision P> bool message_run_forward(Device *device, const MessageArg
     return with_shape<P>(m->hidden, m->out, [=](auto shape) { return run_forward<decltype(shape)>(device, m); });
 }
 
-template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m, const real *fresh) {
-    return with_shape<P>(m->hidden, m->out,
-                         [=](auto shape) { return run_backward<decltype(shape)>(device, m, fresh); });
+template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m) {
+    return with_shape<P>(m->hidden, m->out, [=](auto shape) { return run_backward<decltype(shape)>(device, m); });
 }
 
 #endif

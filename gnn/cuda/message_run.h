@@ -11,7 +11,6 @@
 // MESSAGE_WIDEST.
 constexpr size_t MESSAGE_WIDEST = 512;
 template <Precision P> bool message_run_forward(Device *device, const MessageArgs *m);
-// `fresh`: the gradient of a term by group that has no value yet and is overwritten, or NULL.
-template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m, const real *fresh);
+template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m);
 
 #endif

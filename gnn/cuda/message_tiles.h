@@ -45,7 +45,7 @@ typedef struct MessageSlot {
     size_t offset, size;
 } MessageSlot;
 
-enum { MESSAGE_SLOTS = MESSAGE_MAX_TERMS + 7 };
+enum { MESSAGE_SLOTS = MESSAGE_MAX_TERMS + MESSAGE_PRODUCTS + 7 };
 
 typedef struct MessageSlots {
     size_t count, part_size, parts;
@@ -59,15 +59,15 @@ typedef struct MessageWork {
     bool by_other;   // rows are in the order of their other ends (edges_order), else in their own
     MessageSegments segments;
     struct {
-        TensorFactor terms, weight1, weight2;
+        TensorFactor terms, weight1, weight2, product[MESSAGE_PRODUCTS];
     } plain, turned; // weights in tensor-core layout, all terms' below one another
     // backward
     size_t part_size;
-    real *part;                                                        // (blocks, part_size)
-    size_t terms, bias0, weight1, bias1, weight2, bias2, gain, offset; // where they begin in a part
+    real *part; // (blocks, part_size)
+    // where they begin in a part
+    size_t terms, bias0, weight1, bias1, weight2, bias2, gain, offset, product[MESSAGE_PRODUCTS];
     real *row_dx[MESSAGE_MAX_TERMS]; // (rows, width) of terms by group with a weight, by row; NULL = not wanted
     real *da;                        // (rows, hidden) for terms by group without one
-    const real *fresh;               // the one gradient of a term by group that is overwritten, or NULL
 } MessageWork;
 
 static __device__ inline size_t segment_start(const MessageArgs &m, const MessageWork &w, size_t segment) {

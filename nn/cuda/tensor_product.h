@@ -20,7 +20,7 @@ struct TensorFactor {
 // The most tiles of one warp; whole groups of them need no test.
 constexpr unsigned TENSOR_TILES = 8;
 
-constexpr size_t TENSOR_SOURCES = 6; // of one op
+constexpr size_t TENSOR_SOURCES = 10; // of one op
 struct TensorSources {
     size_t count;
     TensorSource source[TENSOR_SOURCES];

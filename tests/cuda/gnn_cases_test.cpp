@@ -238,8 +238,8 @@ static void little_shared_memory(void **) {
 // ---- faults
 
 static bool faults_show_in(const Devices &both, Precision precision) {
-    static const char *const names[] = {"encode odd", "encode several", "round odd",
-                                        "round 64",   "constant wide",  "encode many"};
+    static const char *const names[] = {"encode odd", "encode several", "round odd",  "round 64",
+                                        "products",   "constant wide",  "encode many"};
     char why[300];
     bool shows = false;
     both.gpu->precision = precision;
