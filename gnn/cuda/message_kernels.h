@@ -10,22 +10,6 @@ constexpr real NORM_EPS = 1e-5f;
 
 // ---- one tile
 
-// Writes a tile to rows of a (rows, n) matrix, which may be NULL.
-template <class T> static __device__ inline void write_rows(const T &tile, const TileRows &t, unsigned n, real *to) {
-    UNROLL_LOOP(i, T::R) {
-        int32_t row = t.row[tile.row(i)];
-        if (to && row >= 0) write_line<T>(tile.v[i], n, to + static_cast<size_t>(row) * n);
-    }
-}
-
-template <class T> static __device__ inline void read_rows(const real *from, const TileRows &t, unsigned n, T &tile) {
-    tile.clear();
-    UNROLL_LOOP(i, T::R) {
-        int32_t row = t.row[tile.row(i)];
-        if (row >= 0) read_line<T>(from + static_cast<size_t>(row) * n, n, tile.v[i]);
-    }
-}
-
 // sum = a W: a (tile rows, depth) in lines of S::STRIDE; W (depth, n) in global memory, for tensor cores as `factor`
 template <class S, class T>
 static __device__ inline void product(const real *a, unsigned depth, const real *weight, const TensorFactor &factor,

@@ -243,6 +243,24 @@ __device__ inline void first_layer(const MessageArgs &m, const MessageWork &w, c
     tile_load(x, S::STRIDE, a);
 }
 
+// ---- rows in global memory
+
+// Writes a tile to rows of a (rows, n) matrix, which may be NULL.
+template <class T> static __device__ inline void write_rows(const T &tile, const TileRows &t, unsigned n, real *to) {
+    UNROLL_LOOP(i, T::R) {
+        int32_t row = t.row[tile.row(i)];
+        if (to && row >= 0) write_line<T>(tile.v[i], n, to + static_cast<size_t>(row) * n);
+    }
+}
+
+template <class T> static __device__ inline void read_rows(const real *from, const TileRows &t, unsigned n, T &tile) {
+    tile.clear();
+    UNROLL_LOOP(i, T::R) {
+        int32_t row = t.row[tile.row(i)];
+        if (row >= 0) read_line<T>(from + static_cast<size_t>(row) * n, n, tile.v[i]);
+    }
+}
+
 // ---- activations
 
 static __device__ inline real sigmoid(real x) { return __fdividef(1, 1 + __expf(-x)); }
