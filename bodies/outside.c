@@ -40,7 +40,6 @@ const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, cons
 // A body, its motion, and the patches that any of its points may be near to.
 typedef struct Moving {
     const BodySet *set;
-    size_t body;
     RigidMotion *motion;
     real reach, middle[3]; // now
     size_t count;
@@ -174,7 +173,7 @@ static bool find_patches(Moving *m, const Shape *shape, size_t window) {
 
 static void leave_surfaces(const BodySet *set, size_t window, size_t b, real reach, RigidMotion *motion) {
     Shape shape = shape_of(set, b, motion);
-    Moving m = {.set = set, .body = b, .motion = motion, .reach = reach};
+    Moving m = {.set = set, .motion = motion, .reach = reach};
     for (int c = 0; c < 3; c++) m.middle[c] = (real)motion->from[c];
     double most = find_patches(&m, &shape, window);
     for (int round = 0; round < ROUNDS && most > 0; round++) {

@@ -254,6 +254,7 @@ Status mirror_add(const Observation *o, const PointCloud *now, const int32_t *bo
     int32_t most = -1;
     Frame frame;
     for (size_t i = 0; i < now->count; i++) most = body[i] > most ? body[i] : most;
+    for (size_t i = 0; i < field->count; i++) most = (int32_t)field->body[i] > most ? (int32_t)field->body[i] : most;
     if (most < 0) return STATUS_OK;
     Status status = frame_make(o, now, body, extent, &frame, err);
     if (status == STATUS_OK) status = mirror(&frame, (size_t)most + 1, field, err);
