@@ -166,16 +166,22 @@ static real number_at(const Gradients *g, const char *numbers, size_t i) {
     return g->bf16 ? bf16_value(((const uint16_t *)numbers)[i]) : ((const real *)numbers)[i];
 }
 
-// In the order of the ranks, wherever the own piece stands in it.
+// In the order of the ranks, wherever the own piece stands in it; some numbers at a time, which stay in the cache.
 static void add_pieces(Gradients *g, const Bucket *b) {
+    enum { SOME = 1024 };
     int own = ranks_rank(g->ranks), size = ranks_count(g->ranks);
     size_t count = piece_count(b, size, own);
-    char *out = piece_of(g, b, own);
-    for (size_t i = 0; i < count; i++) {
-        real sum = number_at(g, piece_of(g, b, 0), i);
-        for (int r = 1; r < size; r++) sum += number_at(g, piece_of(g, b, r), i);
-        if (g->bf16) ((uint16_t *)out)[i] = bf16_of(sum);
-        else ((real *)out)[i] = sum;
+    real sum[SOME];
+    for (size_t first = 0; first < count; first += SOME) {
+        size_t some = count - first < SOME ? count - first : SOME;
+        for (int r = 0; r < size; r++) {
+            const char *piece = piece_of(g, b, r) + first * g->size;
+            for (size_t i = 0; i < some; i++) sum[i] = r ? sum[i] + number_at(g, piece, i) : number_at(g, piece, i);
+        }
+        char *out = piece_of(g, b, own) + first * g->size;
+        for (size_t i = 0; i < some; i++)
+            if (g->bf16) ((uint16_t *)out)[i] = bf16_of(sum[i]);
+            else ((real *)out)[i] = sum[i];
     }
 }
 

@@ -409,30 +409,32 @@ static __device__ inline void terms_backward(const MessageArgs &m, const Message
     }
 }
 
-template <class S> static __device__ inline void backward_block(const MessageArgs &m, const MessageWork &w) {
+// Of the layers, or with PRODUCTS of the products alone, which are a kernel of their own: the other has no register to
+// spare.
+template <class S, bool PRODUCTS>
+static __device__ inline void backward_block(const MessageArgs &m, const MessageWork &w) {
     SHARED(real, memory);
     unsigned tile_rows = blockDim.x / CUDA_WARP * S::ROWS, size = tile_rows * S::STRIDE;
     real *ha = memory, *hb = m.weight2 ? ha + size : ha, *dz = hb + size, *strip = dz + size;
     real *part = w.part + blockIdx.x * w.part_size;
     TileRows t = tile_rows_in(strip + S::STRIP * S::WIDTH, tile_rows);
-    // The products are apart from the loop behind theirs, which has no register to spare.
-    BLOCK_LOOP(tile, m.product[0].dy || m.product[1].dy ? w.tiles : 0) {
-        find_rows(m, w, tile, tile_rows, t);
-        products_backward<S>(m, w, t, tile != blockIdx.x, ha, dz, strip, part);
-    }
     BLOCK_LOOP(tile, w.tiles) {
         bool add = tile != blockIdx.x;
-        typename S::Hidden da;
         find_rows(m, w, tile, tile_rows, t);
-        layers_backward<S>(m, w, t, add, ha, hb, dz, strip, part, da);
-        if (w.segments.sum) sum_segments(m, w, tile, tile_rows, t, ha, S::STRIDE);
-        terms_backward<S>(m, w, t, add, ha, dz, strip, part);
+        if constexpr (PRODUCTS) {
+            products_backward<S>(m, w, t, add, ha, dz, strip, part);
+        } else {
+            typename S::Hidden da;
+            layers_backward<S>(m, w, t, add, ha, hb, dz, strip, part, da);
+            if (w.segments.sum) sum_segments(m, w, tile, tile_rows, t, ha, S::STRIDE);
+            terms_backward<S>(m, w, t, add, ha, dz, strip, part);
+        }
     }
 }
 
-template <class S>
+template <class S, bool PRODUCTS>
 static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void backward_tiles(MessageArgs m, MessageWork w) {
-    if constexpr (TENSOR_CORES || !S::TENSOR) backward_block<S>(m, w);
+    if constexpr (TENSOR_CORES || !S::TENSOR) backward_block<S, PRODUCTS>(m, w);
 }
 
 // Adds element i of the parts of all blocks to its gradient, in order of the blocks.

@@ -171,7 +171,10 @@ template <class S> static bool run_backward(Device *device, const MessageArgs *m
     slots.parts = part_count(w.tiles, slots.part_size);
     w.part_size = slots.part_size;
     w.part = slots.part = device_scratch(device, slots.parts * slots.part_size);
-    LAUNCH(device, slots.parts, launch.threads, launch.shared, backward_tiles<S>, *m, w);
+    const auto backward_products = backward_tiles<S, true>, backward_layers = backward_tiles<S, false>;
+    if (m->product[0].dy || m->product[1].dy)
+        LAUNCH(device, slots.parts, launch.threads, launch.shared, backward_products, *m, w);
+    LAUNCH(device, slots.parts, launch.threads, launch.shared, backward_layers, *m, w);
     launch_finish(device, m, &w, &slots);
     return true;
 }
