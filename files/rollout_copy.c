@@ -51,8 +51,8 @@ Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) 
 }
 
 size_t rollout_drawn(const RolloutSet *set) {
-    size_t count = set->N;
-    while (count > 0 && set->radius && set->radius[count - 1] == 0) count--;
+    size_t count = 0;
+    for (size_t i = 0; i < set->N; i++) count += !set->radius || set->radius[i] != 0;
     return count;
 }
 

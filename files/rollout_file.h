@@ -92,7 +92,7 @@ void rollout_surface_free(RolloutSurface *surface); // accepts {0}
 // The way up, a unit vector, as the cameras (count,4,4) are held (base/camera_rig.h); z without cameras, and where the
 // simulator made the particles. surface may be NULL.
 void rollout_up(const RolloutSurface *surface, const double *world_from_camera, size_t count, double up[3]);
-// Number of particles of a set without the mirror images behind the last one that is drawn.
+// Number of particles of a set without its mirror images, which come last where an episode was encoded.
 size_t rollout_drawn(const RolloutSet *set);
 // A copy in its own memory.
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
