@@ -14,14 +14,6 @@
 
 enum { FILE_MAX = 1 << 24, LEAVES_MAX = 1 << 16, NUMBER_SIZE = 32, LOOKED_AT = 64 };
 
-const char *const fit_kinds[FIT_KINDS] = {"states", "colour", "depth", "mask"};
-
-uint32_t fit_kind(const char *word) {
-    for (int i = 0; i < FIT_KINDS; i++)
-        if (!strcmp(word, fit_kinds[i])) return 1u << i;
-    return 0;
-}
-
 static Status no_memory(const char *path, Error *err) {
     return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", path);
 }

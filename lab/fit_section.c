@@ -3,6 +3,16 @@
 
 #include "lab/fit_free.h"
 
+#include <string.h>
+
+const char *const fit_kinds[FIT_KINDS] = {"states", "colour", "depth", "mask"};
+
+uint32_t fit_kind(const char *word) {
+    for (int i = 0; i < FIT_KINDS; i++)
+        if (!strcmp(word, fit_kinds[i])) return 1u << i;
+    return 0;
+}
+
 static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void *field) {
     (void)reader;
     *(const YamlNode **)field = node;

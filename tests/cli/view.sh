@@ -153,9 +153,10 @@ selects() {
 some=$(selects "label: object 0")
 half=$(selects "label: object 0, and: [{plane: {point: [0, 0, 0], normal: [1, 0, 0]}}, {plane: {point: [0, 0, 0], normal: [0, 0, 1]}}]")
 [ "$some" -gt 50 ] && [ "$half" -lt "$some" ] || fail "$half of $some particles of an object"
-# what a list of edits with this selection leaves
+# what a list of edits with this selection leaves, of the particles that are drawn
 expect 0 "*" "*" "$VPD" edit "$seen" --step 1 --do "keep: {label: object 0}" -o "$folder/kept.h5"
-grep -q "$some particles" "$folder/stdout" "$folder/stderr" || fail "vpd edit keeps another number than $some: $(cat "$folder/stdout" "$folder/stderr")"
+expect 0 "*" "*" "$VPD" rollout -q "$model" "$folder/kept.h5" --steps 1 -o "$folder/again.h5"
+grep -q " $some particles" "$folder/stdout" || fail "vpd edit keeps another number than $some: $(cat "$folder/stdout" "$folder/stderr")"
 for bad in '{"scene": 0, "where": "fly: 3"}' '{"scene": 9, "where": "all: true"}' '{"where": ""}' '{"result": 99, "where": "all: true"}' \
   '{"where": "all: true, as: a}, {compose: {file: /etc/passwd"}' '{"where": "all: true", "step": 99}' '{"where": 3}' '['; do
   gets 422 "the selection $bad" "POST /api/select" "${post[@]:1}" -- "$bad"
