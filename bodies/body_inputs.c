@@ -54,12 +54,6 @@ typedef struct Making {
 enum { PLACE = 0, VELOCITY = 3, RELATIVE = 6, OF_BODY = 9, NORMAL = 12, DISTANCE = 15, APPROACH, LEAST, OUTWARDS };
 _Static_assert(OUTWARDS + 3 == BODY_FEATURES, "each column has its place");
 
-static double distance2(const real *a, const real *b) {
-    double sum = 0;
-    for (int c = 0; c < 3; c++) sum += (double)(a[c] - b[c]) * (double)(a[c] - b[c]);
-    return sum;
-}
-
 // ---- surfaces
 
 static void see_surfaces(const Making *m) {

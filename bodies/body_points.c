@@ -28,6 +28,16 @@ static void choose_nodes(size_t count, const real *x, size_t nodes, double *leas
     }
 }
 
+// At most BODY_NODES points, as far from each other as possible; *nodes: how many.
+static Status spread_points(size_t count, const real *x, size_t *nodes, size_t chosen[BODY_NODES], Error *err) {
+    double *least = malloc(count * sizeof *least);
+    if (!least) return error_set(err, STATUS_FAILED, "out of memory for a body of %zu points", count);
+    *nodes = count < BODY_NODES ? count : BODY_NODES;
+    choose_nodes(count, x, *nodes, least, chosen);
+    free(least);
+    return STATUS_OK;
+}
+
 static void outward_normal(size_t count, const real *x, const double middle[3], size_t of, real normal[3]) {
     double outwards = 0;
     surface_plane(count, x, of, normal);
@@ -36,14 +46,11 @@ static void outward_normal(size_t count, const real *x, const double middle[3], 
 }
 
 Status body_set_add_points(BodySet *set, size_t count, const real *now, const real *before, size_t *index, Error *err) {
-    size_t nodes = count < BODY_NODES ? count : BODY_NODES, chosen[BODY_NODES], row;
+    size_t nodes = 0, chosen[BODY_NODES], row;
     double middle[3] = {0};
-    double *least = malloc(count * sizeof *least);
-    if (!least) return error_set(err, STATUS_FAILED, "out of memory for a body of %zu points", count);
-    choose_nodes(count, now, nodes, least, chosen);
-    free(least);
     for (size_t i = 0; i < 3 * count; i++) middle[i % 3] += (double)now[i] / (double)count;
-    Status status = body_set_add_body(set, nodes, &row, err);
+    Status status = spread_points(count, now, &nodes, chosen, err);
+    if (status == STATUS_OK) status = body_set_add_body(set, nodes, &row, err);
     for (size_t n = 0; n < nodes && status == STATUS_OK; n++) {
         memcpy(set->now + 3 * (row + n), now + 3 * chosen[n], 3 * sizeof *now);
         memcpy(set->before + 3 * (row + n), before + 3 * chosen[n], 3 * sizeof *before);
@@ -54,13 +61,8 @@ Status body_set_add_points(BodySet *set, size_t count, const real *now, const re
 }
 
 Status body_set_add_spread(BodySet *set, size_t count, const real *point, Error *err) {
-    size_t nodes = count < BODY_NODES ? count : BODY_NODES, chosen[BODY_NODES];
-    if (!count) return STATUS_OK;
-    double *least = malloc(count * sizeof *least);
-    if (!least) return error_set(err, STATUS_FAILED, "out of memory for a body of %zu points", count);
-    choose_nodes(count, point, nodes, least, chosen);
-    free(least);
-    Status status = STATUS_OK;
+    size_t nodes = 0, chosen[BODY_NODES];
+    Status status = count ? spread_points(count, point, &nodes, chosen, err) : STATUS_OK;
     for (size_t n = 0; n < nodes && status == STATUS_OK; n++)
         status = body_set_add_hull(set, 1, point + 3 * chosen[n], err);
     return status;

@@ -16,12 +16,6 @@ static double height_above(const SurfacePatch *patch, const real *x) {
     return along;
 }
 
-static double distance2(const real *a, const real *b) {
-    double sum = 0;
-    for (int c = 0; c < 3; c++) sum += (double)(a[c] - b[c]) * (double)(a[c] - b[c]);
-    return sum;
-}
-
 const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, const real *middle, const real *x,
                                  real reach, real *distance, real *sign) {
     const SurfacePatch *best = NULL;

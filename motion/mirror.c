@@ -22,11 +22,10 @@ typedef struct Frame {
     const PointCloud *now;
     const int32_t *body;
     double extent;
-    int32_t *at;             // (V,H,W) number of the point of each pixel, or -1
-    double *eye;             // (V,3)
-    double *from_world;      // (V,4,4)
-    const float *depth;      // (V,H,W)
-    const double *intrinsic; // (V,3,3)
+    int32_t *at;        // (V,H,W) number of the point of each pixel, or -1
+    double *eye;        // (V,3)
+    double *from_world; // (V,4,4)
+    const float *depth; // (V,H,W)
 } Frame;
 
 // A body in a view.
@@ -55,7 +54,6 @@ static Status frame_make(const Observation *o, const PointCloud *now, const int3
     if (!out->at || !out->eye) return error_set(err, STATUS_FAILED, "out of memory for silhouettes");
     out->from_world = out->eye + 3 * V;
     out->depth = o->depth + last * pixels;
-    out->intrinsic = o->intrinsics;
     for (size_t p = 0; p < pixels; p++) out->at[p] = -1;
     for (size_t i = 0; i < now->count; i++) out->at[now->pixel[i]] = (int32_t)i;
     for (size_t v = 0; v < V; v++) {
@@ -156,7 +154,7 @@ static bool sees_through(const Frame *f, int v, const double x[3]) {
     double q[3], xy[2];
     int H = f->o->H, W = f->o->W;
     pose_apply(f->from_world + 16 * v, x, q);
-    double z = camera_project(f->intrinsic + 9 * v, q, xy),
+    double z = camera_project(f->o->intrinsics + 9 * v, q, xy),
            margin = fmax(THROUGH * f->extent, NOISES * f->now->noise * z * z);
     if (!(z > 0) || !(xy[0] >= 1 && xy[0] < W - 1 && xy[1] >= 1 && xy[1] < H - 1)) return false;
     for (int k = 0; k < 9; k++) {

@@ -63,23 +63,16 @@ static size_t count_bodies(const MotionField *field) {
     return (size_t)(most + 1);
 }
 
-// The points of body b that are seen, where they were, and their colours (count, 3); `colour` may be NULL.
-static size_t points_of(const Frame *f, size_t b, real *now, real *before, real *colour) {
+// The points of body b that are seen, or its mirror images, where they were, and their colours (count, 3); `colour` may
+// be NULL.
+static size_t points_of(const Frame *f, size_t b, bool images, real *now, real *before, real *colour) {
     size_t count = 0;
     for (size_t i = 0; i < f->field->count; i++) {
-        if ((long)f->field->body[i] != (long)b || f->field->mirrored[i] > 0) continue;
+        if ((long)f->field->body[i] != (long)b || (f->field->mirrored[i] > 0) != images) continue;
         memcpy(now + 3 * count, f->field->position + 3 * i, 3 * sizeof *now);
         if (colour) memcpy(colour + 3 * count, f->field->colour + 3 * i, 3 * sizeof *colour);
         memcpy(before + 3 * count++, f->before + 3 * i, 3 * sizeof *before);
     }
-    return count;
-}
-
-static size_t images_of(const Frame *f, size_t b, real *x) {
-    size_t count = 0;
-    for (size_t i = 0; i < f->field->count; i++)
-        if ((long)f->field->body[i] == (long)b && f->field->mirrored[i] > 0)
-            memcpy(x + 3 * count++, f->field->position + 3 * i, 3 * sizeof *x);
     return count;
 }
 
@@ -100,7 +93,7 @@ static Status frame_make(const MotionField *field, Frame *out, Error *err) {
     real *now = out->before + 3 * field->count, *then = now + 3 * field->count;
     for (size_t i = 0; i < 3 * field->count; i++) out->before[i] = field->position[i] - field->motion[i];
     for (size_t b = 0; b < out->bodies; b++) {
-        size_t count = points_of(out, b, now, then, NULL);
+        size_t count = points_of(out, b, false, now, then, NULL);
         out->moves[b] = count >= LEAST_POINTS;
         if (out->moves[b]) out->motion[b] = rigid_motion_fit(count, then, now);
     }
@@ -246,7 +239,7 @@ static void track_body(Tracks *t, const Video *v, Sighting *seen, bool bends) {
 static Status add_body(Tracks *t, Video *v, const Frame *frame, size_t b, real *x, Error *err) {
     size_t points = frame->field->count, chosen[BODY_NODES];
     real *before = x + 3 * points, *colours = before + 3 * points;
-    size_t count = points_of(frame, b, x, before, colours);
+    size_t count = points_of(frame, b, false, x, before, colours);
     Sighting *seen = &v->sighting[v->sightings];
     frame->sighting[b] = v->sightings;
     *seen = (Sighting){.body = t->set.bodies, .frame = frame->number, .next = LOST, .thing = v->sightings};
@@ -254,7 +247,7 @@ static Status add_body(Tracks *t, Video *v, const Frame *frame, size_t b, real *
     Status status = body_set_add_points(&t->set, count, x, before, chosen, err);
     if (status == STATUS_OK) status = reserve(t, err);
     if (status != STATUS_OK) return status;
-    status = body_set_add_spread(&t->set, images_of(frame, b, x), x, err);
+    status = body_set_add_spread(&t->set, points_of(frame, b, true, x, before, NULL), x, err);
     if (status != STATUS_OK) return status;
     v->sightings++;
     for (size_t n = 0; n < t->set.nodes - t->set.first_node[seen->body]; n++)
@@ -467,7 +460,7 @@ static Status look_at_poses(const Video *v, Poses *poses, Error *err) {
         real *x = malloc((6 * frame->field->count + 1) * sizeof *x), *before = x + 3 * frame->field->count;
         if (!x) return out_of_memory(err);
         for (size_t b = 0; b < frame->bodies; b++) {
-            size_t count = points_of(frame, b, x, before, NULL);
+            size_t count = points_of(frame, b, false, x, before, NULL);
             if (count) poses_look(poses, f, count, x, before);
         }
         free(x);
