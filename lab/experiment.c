@@ -97,7 +97,7 @@ static const char heading[] =
     "Errors are relative, the means of absolute values over all scenes, with the standard error of the mean. The "
     "paper's figures are those of gradSim (Jatavallabhula, Macklin et al., ICLR 2021). Our bodies are solids of "
     "tetrahedra with 8 to 64 particles where the paper throws rigid bodies; the ranges of the numbers are the "
-    "paper's. Times are of one thread on 2 cores of an AMD EPYC that other programs used too.\n";
+    "paper's. Times depend on the machine and on what else it does.\n";
 
 typedef struct Page {
     const Experiment *experiment;

@@ -39,7 +39,37 @@ static void test_page(void **state) {
     test_remove_folder(folder);
 }
 
+static void print_row(const double *error, double *bar, char **out) {
+    static const Experiment of = {.name = "mass", .about = "About."};
+    ExperimentResult result = {.instances = 3, .rows = 1};
+    size_t length;
+    FILE *file = open_memstream(out, &length);
+    double copy[3];
+    memcpy(copy, error, sizeof copy);
+    result.row[0] = (ExperimentRow){"k_f", "pixels", .0017, copy, bar, 3};
+    experiment_print(&of, &result, NULL, file);
+    fclose(file);
+}
+
+// Planted: one error of three that is ten times as large is in every figure but the median.
+static void test_row(void **state) {
+    const double good[] = {.001, .002, .003}, wrong[] = {.001, .002, .03};
+    double bar[] = {.004, .002, .003};
+    char *row;
+    (void)state;
+    print_row(good, bar, &row);
+    assert_non_null(strstr(row, "\n| k_f | pixels | 0.0017 | 0.002 +- 0.0006 | 0.002 | 0.003 | 0.003 |\n"));
+    free(row);
+    print_row(good, NULL, &row);
+    assert_non_null(strstr(row, " | 0.003 | |\n"));
+    free(row);
+    print_row(wrong, bar, &row);
+    assert_non_null(strstr(row, "\n| k_f | pixels | 0.0017 | 0.011 +- 0.01 | 0.002 | 0.03 | 0.003 |\n"));
+    free(row);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_figures), cmocka_unit_test(test_page)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_figures), cmocka_unit_test(test_page),
+                                       cmocka_unit_test(test_row)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
