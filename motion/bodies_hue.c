@@ -19,6 +19,21 @@ static double hue_gap2(const real *a, const real *b, double unit) {
     return squared(HUE * unit) * sum;
 }
 
+static void mean_colour(const Surface *now, int32_t label, real mean[3]) {
+    double sum[3] = {0}, count = 1e-300;
+    for (size_t i = 0; i < now->count; i++)
+        for (size_t c = 0; c < 3 && now->label[i] == label; c++) sum[c] += (double)now->c[3 * i + c], count += c == 0;
+    for (int c = 0; c < 3; c++) mean[c] = (real)(sum[c] / count);
+}
+
+double scene_hue_gap(const Scene *s, int32_t a, int32_t b) {
+    double unit = SURFACE_COLOUR * s->lengths.colour_length;
+    real mean_a[3], mean_b[3];
+    mean_colour(&s->now, a, mean_a);
+    mean_colour(&s->now, b, mean_b);
+    return sqrt(hue_gap2(mean_a, mean_b, unit)) / (HUE * unit);
+}
+
 // Whether a pixel may be part of a piece.
 typedef bool Takes(const Surface *s, size_t i);
 

@@ -264,14 +264,14 @@ static void sums_of(const MotionField *field, double sum[SUMS]) {
 }
 
 // Files are kept as long as MOTION_VERSION is the same. Whoever changes these numbers raises it.
-static void these_are_the_numbers_of_version_10(void **state) {
+static void these_are_the_numbers_of_version_11(void **state) {
     (void)state;
     static Fixture f;
-    const double seen_sum[SUMS] = {50.704211, 20.2141563, -15.1637837, 106.490592, 1021, 506};
+    const double seen_sum[SUMS] = {50.7027532, 20.2155833, -15.1649769, 106.287866, 1021, 506};
     double seen[SUMS];
     setup(&f);
     sums_of(&see(&f, 0, NULL, present)->field, seen);
-    assert_int_equal(MOTION_VERSION, 10);
+    assert_int_equal(MOTION_VERSION, 11);
     // Instruction sets agree to all digits; 1e-5: roundings of other compilers.
     for (int c = 0; c < SUMS; c++) assert_close(seen[c], seen_sum[c], 0, 1e-5);
     teardown(&f);
@@ -329,7 +329,7 @@ int main(void) {
         cmocka_unit_test(a_damaged_record_is_measured_again),
         cmocka_unit_test(a_foreign_file_is_emptied),
         cmocka_unit_test(records_of_another_process),
-        cmocka_unit_test(these_are_the_numbers_of_version_10),
+        cmocka_unit_test(these_are_the_numbers_of_version_11),
         cmocka_unit_test(a_full_disk_is_no_end),
         cmocka_unit_test(what_is_no_file_is_refused),
     };
