@@ -65,6 +65,43 @@ static void judge_pieces(const Scene *s, const Bodies *b, const Surface *from, b
     }
 }
 
+// of: number and mean of the pixels of each body.
+static void measure_bodies(const Surface *s, size_t bodies, ScenePiece *of) {
+    for (size_t k = 0; k < bodies; k++) of[k] = (ScenePiece){0};
+    for (size_t i = 0; i < s->count; i++)
+        if (s->label[i] >= 0) of[s->label[i]].count++;
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t c = 0; c < 3 && s->label[i] >= 0; c++)
+            of[s->label[i]].middle[c] += (double)s->x[3 * i + c] / (double)of[s->label[i]].count;
+}
+
+static void link_bodies(const Surface *s, double reach2, ScenePiece *piece) {
+    for (size_t i = 0; i < s->count; i++) piece[i] = (ScenePiece){.first = (int32_t)i};
+    for (size_t i = 0; i < s->count; i++)
+        for (Walk w = walk_begin(s, s->x + 3 * i); s->label[i] >= 0 && walk_next(&w);) {
+            size_t j = (size_t)w.index;
+            if (j < i && s->label[j] == s->label[i] && gap2(s->x + 3 * i, s->x + 3 * j) < reach2)
+                piece_join(piece, i, j);
+        }
+    for (size_t i = 0; i < s->count; i++) piece[scene_piece(piece, (int32_t)i)].count++;
+}
+
+void scene_leave_crumbs(Scene *s, size_t bodies) {
+    Surface *now = &s->now;
+    double cell = now->cell, reach = fmax(REACH * s->lengths.extent, cell);
+    ScenePiece *piece = s->piece, *of = s->piece + now->count;
+    surface_grid(now, reach);
+    link_bodies(now, squared(reach), piece);
+    measure_bodies(now, bodies, of);
+    for (size_t i = 0; i < now->count; i++) {
+        double d2 = 0;
+        if (now->label[i] < 0 || piece[scene_piece(piece, (int32_t)i)].count >= FEWEST_PIXELS) continue;
+        for (size_t c = 0; c < 3; c++) d2 += squared((double)now->x[3 * i + c] - of[now->label[i]].middle[c]);
+        if (d2 > squared(SCENE_WIDEST * s->lengths.extent)) now->label[i] = LABEL_STILL;
+    }
+    surface_grid(now, cell);
+}
+
 // Pixels of bodies in the planes are those of what stands still, but for bodies that mostly lie there.
 static void leave_planes(const Bodies *b, Surface *from, ScenePiece *of) {
     for (size_t k = 0; k < b->count; k++) of[k].count = of[k].within = 0;

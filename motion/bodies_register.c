@@ -8,7 +8,6 @@ enum { ROUNDS = 2, FEWEST_POINTS = 6 };
 static const double FIT_SCALE = 0.002; // times X
 static const double SURE = 0.5;        // the least fit of a motion that a pixel follows
 static const double MARGIN = 0.25;     // between the fits of two motions: the pixel tells them apart
-static const double FAR = 4;           // median distances from the middle: pixels farther than that are of no body
 
 // ---- first labels
 
@@ -201,29 +200,9 @@ static void label_points(const MotionField *f, const Scene *s, Bodies *b) {
 // Bodies without points go, and those that have few and were not registered.
 static bool is_kept(const Body *b) { return b->count && (b->residual > 0 || b->count >= FEWEST_POINTS); }
 
-static double distance2_from(const Surface *s, size_t i, const double x[3]) {
-    double sum = 0;
-    for (size_t c = 0; c < 3; c++) sum += squared((double)s->x[3 * i + c] - x[c]);
-    return sum;
-}
-
-// Pixels of a body that are FAR times as far from the mean of all as half of them are become still ones.
-static void leave_far(Scene *s, int32_t body) {
-    Surface *now = &s->now;
-    double mean[3] = {0};
-    size_t count = scene_count(now, body), found = 0;
-    for (size_t i = 0; i < now->count; i++)
-        for (size_t c = 0; c < 3 && now->label[i] == body; c++) mean[c] += (double)now->x[3 * i + c] / (double)count;
-    for (size_t i = 0; i < now->count; i++)
-        if (now->label[i] == body) s->errors[found++] = distance2_from(now, i, mean);
-    double most = squared(FAR) * bodies_median(s->errors, found);
-    for (size_t i = 0; i < now->count; i++)
-        if (now->label[i] == body && distance2_from(now, i, mean) > most) now->label[i] = LABEL_STILL;
-}
-
 // Pixels of bodies that go are parts of others or stand still.
 static void share_out(const MotionField *f, Scene *s, Bodies *b) {
-    for (size_t j = 0; j < b->count; j++) leave_far(s, (int32_t)j);
+    scene_leave_crumbs(s, b->count);
     label_points(f, s, b);
     for (size_t i = 0; i < s->now.count; i++)
         if (s->now.label[i] >= 0 && !is_kept(&b->list[s->now.label[i]])) s->now.label[i] = LABEL_STILL;

@@ -76,6 +76,8 @@ void scene_register(Scene *scene, int32_t label, bool within, Body *body);
 // In now (back) or before: pixels of bodies in planes become still ones; still pixels that stand out of the planes and
 // hang together with a body whose motion explains them as well become part of it.
 void scene_attach(Scene *scene, const Bodies *bodies, bool back);
+// A few pixels of a body, in now, that are far from all others of it become still ones.
+void scene_leave_crumbs(Scene *scene, size_t bodies);
 // The first pixel of a pixel's piece.
 int32_t scene_piece(ScenePiece *piece, int32_t pixel);
 // The pieces of two pixels become one.

@@ -267,7 +267,7 @@ static void sums_of(const MotionField *field, double sum[SUMS]) {
 static void these_are_the_numbers_of_version_11(void **state) {
     (void)state;
     static Fixture f;
-    const double seen_sum[SUMS] = {50.7027532, 20.2155833, -15.1649769, 106.287866, 1021, 506};
+    const double seen_sum[SUMS] = {50.5689184, 20.1273504, -15.0837621, 105.867756, 1020, 504};
     double seen[SUMS];
     setup(&f);
     sums_of(&see(&f, 0, NULL, present)->field, seen);
