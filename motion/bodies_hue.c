@@ -26,12 +26,21 @@ static void mean_colour(const Surface *now, int32_t label, real mean[3]) {
     for (int c = 0; c < 3; c++) mean[c] = (real)(sum[c] / count);
 }
 
+// Root mean square distance of the hues of a label's pixels from that of their mean colour.
+static double hue_spread(const Surface *now, int32_t label, const real mean[3], double unit) {
+    double sum = 0, count = 1e-300;
+    for (size_t i = 0; i < now->count; i++)
+        if (now->label[i] == label) sum += hue_gap2(now->c + 3 * i, mean, unit), count++;
+    return sqrt(sum / count);
+}
+
 double scene_hue_gap(const Scene *s, int32_t a, int32_t b) {
     double unit = SURFACE_COLOUR * s->lengths.colour_length;
     real mean_a[3], mean_b[3];
     mean_colour(&s->now, a, mean_a);
     mean_colour(&s->now, b, mean_b);
-    return sqrt(hue_gap2(mean_a, mean_b, unit)) / (HUE * unit);
+    double spread = fmax(hue_spread(&s->now, a, mean_a, unit), hue_spread(&s->now, b, mean_b, unit));
+    return (sqrt(hue_gap2(mean_a, mean_b, unit)) - 2 * spread) / (HUE * unit);
 }
 
 // Whether a pixel may be part of a piece.
