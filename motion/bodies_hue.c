@@ -19,30 +19,6 @@ static double hue_gap2(const real *a, const real *b, double unit) {
     return squared(HUE * unit) * sum;
 }
 
-static void mean_colour(const Surface *now, int32_t label, real mean[3]) {
-    double sum[3] = {0}, count = 1e-300;
-    for (size_t i = 0; i < now->count; i++)
-        for (size_t c = 0; c < 3 && now->label[i] == label; c++) sum[c] += (double)now->c[3 * i + c], count += c == 0;
-    for (int c = 0; c < 3; c++) mean[c] = (real)(sum[c] / count);
-}
-
-// Root mean square distance of the hues of a label's pixels from that of their mean colour.
-static double hue_spread(const Surface *now, int32_t label, const real mean[3], double unit) {
-    double sum = 0, count = 1e-300;
-    for (size_t i = 0; i < now->count; i++)
-        if (now->label[i] == label) sum += hue_gap2(now->c + 3 * i, mean, unit), count++;
-    return sqrt(sum / count);
-}
-
-double scene_hue_gap(const Scene *s, int32_t a, int32_t b) {
-    double unit = SURFACE_COLOUR * s->lengths.colour_length;
-    real mean_a[3], mean_b[3];
-    mean_colour(&s->now, a, mean_a);
-    mean_colour(&s->now, b, mean_b);
-    double spread = fmax(hue_spread(&s->now, a, mean_a, unit), hue_spread(&s->now, b, mean_b, unit));
-    return (sqrt(hue_gap2(mean_a, mean_b, unit)) - 2 * spread) / (HUE * unit);
-}
-
 // Whether a pixel may be part of a piece.
 typedef bool Takes(const Surface *s, size_t i);
 

@@ -4,8 +4,6 @@
 #include <math.h>
 
 static const double EXPLAINS = 0.85; // of the fit of the worse of two motions: the other does as well
-static const double SURELY = 0.97;   // the same for bodies of different hues,
-static const double HUE = 0.1;       // which are so far apart
 static const double GOOD = 0.5;      // no fit that is asked for is worse
 static const double BEND = 0.0015;   // times X: motions that differ less agree
 
@@ -33,11 +31,10 @@ static void find_touches(const Scene *s, const Bodies *b) {
 }
 
 // How well the motion of j explains the pixels of i, as a share of how well each motion explains its own. A small
-// body's own motion follows its noise, so the fit of the larger one's is enough. Less for bodies of different hues.
+// body's own motion follows its noise, so the fit of the larger one's is enough.
 static double share_explained(const Scene *s, const Bodies *b, int32_t i, int32_t j) {
     if (!*touch(s, b, i, j)) return 0;
-    double share = scene_explained(s, i, &b->list[j]) / fmin(s->own[i], fmax(GOOD, s->own[j]));
-    return scene_hue_gap(s, i, j) > HUE ? share * EXPLAINS / SURELY : share;
+    return scene_explained(s, i, &b->list[j]) / fmin(s->own[i], fmax(GOOD, s->own[j]));
 }
 
 // Joins a body with one that it touches and whose motion explains it, the best explained first.

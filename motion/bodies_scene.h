@@ -91,10 +91,6 @@ void scene_unite(Scene *scene, const Bodies *bodies);
 // to no body. body: of each pixel of the last frame; others stay.
 void scene_rest(Scene *scene, int32_t first, int32_t *body);
 
-// How far apart the hues of the mean colours of two labels' pixels in now are, as parts of the sum of a colour's
-// channels, less two root mean square distances of one label's own pixels from its mean hue (the larger of both).
-double scene_hue_gap(const Scene *scene, int32_t a, int32_t b);
-
 // Joins bodies that touch and that one motion explains, the best explained first.
 void scene_merge(Scene *scene, Bodies *bodies);
 // Joins pieces of a body that bends.

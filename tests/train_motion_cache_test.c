@@ -267,7 +267,7 @@ static void sums_of(const MotionField *field, double sum[SUMS]) {
 static void these_are_the_numbers_of_version_11(void **state) {
     (void)state;
     static Fixture f;
-    const double seen_sum[SUMS] = {50.5689184, 20.1273504, -15.0837621, 105.867756, 1020, 504};
+    const double seen_sum[SUMS] = {50.5706985, 20.1256958, -15.0827595, 106.069681, 1020, 504};
     double seen[SUMS];
     setup(&f);
     sums_of(&see(&f, 0, NULL, present)->field, seen);
