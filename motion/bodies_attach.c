@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of what stands out of the planes, beside a body, whose pixels seem to stand still.
+// Pieces of pixels: those beside a body that seem to stand still, and those of a body that are far from it.
 #include "motion/bodies_scene.h"
 
 #include <math.h>
@@ -16,6 +16,17 @@ int32_t scene_piece(ScenePiece *piece, int32_t i) {
 void piece_join(ScenePiece *piece, size_t i, size_t j) {
     int32_t a = scene_piece(piece, (int32_t)i), b = scene_piece(piece, (int32_t)j);
     if (a != b) piece[a > b ? a : b].first = a > b ? b : a;
+}
+
+void piece_add(ScenePiece *piece, const real *x) {
+    for (size_t c = 0; c < 3; c++) piece->middle[c] += (double)x[c];
+    piece->count++;
+}
+
+bool piece_is_far(const ScenePiece *piece, const real *x, double extent) {
+    double d2 = 0;
+    for (size_t c = 0; c < 3; c++) d2 += squared((double)x[c] - piece->middle[c] / (double)piece->count);
+    return d2 > squared(SCENE_WIDEST * extent);
 }
 
 bool scene_is_free(const Surface *s, size_t i) { return s->label[i] == LABEL_STILL && s->outside[i]; }
@@ -43,8 +54,7 @@ static void find_pieces(const Surface *s, double reach2, ScenePiece *piece) {
     for (size_t i = 0; i < s->count; i++) {
         ScenePiece *p = &piece[scene_piece(piece, (int32_t)i)];
         if (piece[i].gap2 < p->gap2) p->gap2 = piece[i].gap2, p->beside = piece[i].beside;
-        for (size_t c = 0; c < 3; c++) p->middle[c] += (double)s->x[3 * i + c];
-        p->count++;
+        piece_add(p, s->x + 3 * i);
     }
 }
 
@@ -54,27 +64,23 @@ static void judge_pieces(const Scene *s, const Bodies *b, const Surface *from, b
     Way still = way_back(&STANDING);
     for (size_t i = 0; i < from->count; i++) {
         ScenePiece *p = &piece[scene_piece(piece, (int32_t)i)];
-        double d2 = 0;
         if (p->beside < 0 || p->count < FEWEST_PIXELS) continue;
         Way w = way_back(&b->list[p->beside]);
         if (!back) w = way_inverse(&w);
-        for (size_t c = 0; c < 3; c++) d2 += squared((double)from->x[3 * i + c] - p->middle[c] / (double)p->count);
-        p->wide |= d2 > squared(SCENE_WIDEST * s->lengths.extent);
+        p->wide |= piece_is_far(p, from->x + 3 * i, s->lengths.extent);
         p->moved += scene_fit(s, &w, from, i, to, s->scale);
         p->stood += scene_fit(s, &still, from, i, to, s->scale);
     }
 }
 
-// of: number and mean of the pixels of each body.
+// of: all pixels of each body.
 static void measure_bodies(const Surface *s, size_t bodies, ScenePiece *of) {
     for (size_t k = 0; k < bodies; k++) of[k] = (ScenePiece){0};
     for (size_t i = 0; i < s->count; i++)
-        if (s->label[i] >= 0) of[s->label[i]].count++;
-    for (size_t i = 0; i < s->count; i++)
-        for (size_t c = 0; c < 3 && s->label[i] >= 0; c++)
-            of[s->label[i]].middle[c] += (double)s->x[3 * i + c] / (double)of[s->label[i]].count;
+        if (s->label[i] >= 0) piece_add(&of[s->label[i]], s->x + 3 * i);
 }
 
+// Pieces of the pixels of each body, and their sizes.
 static void link_bodies(const Surface *s, double reach2, ScenePiece *piece) {
     for (size_t i = 0; i < s->count; i++) piece[i] = (ScenePiece){.first = (int32_t)i};
     for (size_t i = 0; i < s->count; i++)
@@ -94,10 +100,9 @@ void scene_leave_crumbs(Scene *s, size_t bodies) {
     link_bodies(now, squared(reach), piece);
     measure_bodies(now, bodies, of);
     for (size_t i = 0; i < now->count; i++) {
-        double d2 = 0;
-        if (now->label[i] < 0 || piece[scene_piece(piece, (int32_t)i)].count >= FEWEST_PIXELS) continue;
-        for (size_t c = 0; c < 3; c++) d2 += squared((double)now->x[3 * i + c] - of[now->label[i]].middle[c]);
-        if (d2 > squared(SCENE_WIDEST * s->lengths.extent)) now->label[i] = LABEL_STILL;
+        int32_t label = now->label[i];
+        if (label < 0 || piece[scene_piece(piece, (int32_t)i)].count >= FEWEST_PIXELS) continue;
+        if (piece_is_far(&of[label], now->x + 3 * i, s->lengths.extent)) now->label[i] = LABEL_STILL;
     }
     surface_grid(now, cell);
 }

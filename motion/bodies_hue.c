@@ -127,18 +127,10 @@ void scene_unite(Scene *s, const Bodies *b) {
 static void measure_pieces(const Scene *s, const int32_t *of, ScenePiece *piece) {
     const Surface *now = &s->now;
     for (size_t i = 0; i < now->count; i++) piece[i] = (ScenePiece){.first = -1};
-    for (size_t i = 0; i < now->count; i++) {
-        if (of[i] < 0) continue;
-        piece[of[i]].count++;
-        for (size_t c = 0; c < 3; c++) piece[of[i]].middle[c] += (double)now->x[3 * i + c];
-    }
-    for (size_t i = 0; i < now->count; i++) {
-        double d2 = 0;
-        if (of[i] < 0) continue;
-        ScenePiece *p = &piece[of[i]];
-        for (size_t c = 0; c < 3; c++) d2 += squared((double)now->x[3 * i + c] - p->middle[c] / (double)p->count);
-        p->wide |= d2 > squared(SCENE_WIDEST * s->lengths.extent);
-    }
+    for (size_t i = 0; i < now->count; i++)
+        if (of[i] >= 0) piece_add(&piece[of[i]], now->x + 3 * i);
+    for (size_t i = 0; i < now->count; i++)
+        if (of[i] >= 0) piece[of[i]].wide |= piece_is_far(&piece[of[i]], now->x + 3 * i, s->lengths.extent);
 }
 
 // The bodies' pieces, the largest first, in `items`.

@@ -76,12 +76,16 @@ void scene_register(Scene *scene, int32_t label, bool within, Body *body);
 // In now (back) or before: pixels of bodies in planes become still ones; still pixels that stand out of the planes and
 // hang together with a body whose motion explains them as well become part of it.
 void scene_attach(Scene *scene, const Bodies *bodies, bool back);
-// A few pixels of a body, in now, that are far from all others of it become still ones.
+// In now: pixels of a body that hang together with few others, far from the mean of all its pixels, become still ones.
 void scene_leave_crumbs(Scene *scene, size_t bodies);
 // The first pixel of a pixel's piece.
 int32_t scene_piece(ScenePiece *piece, int32_t pixel);
 // The pieces of two pixels become one.
 void piece_join(ScenePiece *piece, size_t i, size_t j);
+// Counts a pixel at x.
+void piece_add(ScenePiece *piece, const real *x);
+// Whether x is far from the mean of the pixels that were counted.
+bool piece_is_far(const ScenePiece *piece, const real *x, double extent);
 // A still pixel that stands out of the planes.
 bool scene_is_free(const Surface *surface, size_t pixel);
 // Pixels of a piece of one hue, in now, become part of the body that most of them belong to, if its motion explains

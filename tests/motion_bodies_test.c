@@ -264,6 +264,17 @@ static void finds_planes(void **state) {
     point_cloud_free(&cloud);
 }
 
+// pixels: the body of each, as bodies_register gives it; there are `count` bodies.
+static void find_bodies(const MotionField *field, const PointCloud *now, const PointCloud *past, size_t count,
+                        int32_t *pixels) {
+    Bodies b = {0};
+    Error err = {0};
+    assert_status_ok(bodies_find(field, LENGTHS, &b, &err), err);
+    assert_status_ok(bodies_register(field, now, past, LENGTHS, &b, pixels, &err), err);
+    assert_int_equal(b.count, count);
+    bodies_free(&b);
+}
+
 // Two boxes that touch and move nearly alike, over a floor, with noise: motion alone does not tell their pixels apart.
 static void hues_tell_pixels_apart(void **state) {
     (void)state;
@@ -288,13 +299,8 @@ static void hues_tell_pixels_apart(void **state) {
         for (size_t i = 0; i < ALL; i++) to[f]->pixel[i] = (int32_t)i;
     }
     int32_t pixels[ALL];
-    Bodies b = {0};
-    Error err = {0};
-    assert_status_ok(bodies_find(&w.field, LENGTHS, &b, &err), err);
-    assert_status_ok(bodies_register(&w.field, &now, &past, LENGTHS, &b, pixels, &err), err);
-    assert_int_equal(b.count, 2);
+    find_bodies(&w.field, &now, &past, 2, pixels);
     for (size_t i = 0; i < ALL; i++) assert_int_equal(pixels[i], i < BOXES ? i >= PIXELS : -1);
-    bodies_free(&b);
     world_free(&w);
     point_cloud_free(&now);
     point_cloud_free(&past);
@@ -320,14 +326,9 @@ static void far_pixels_are_left(void **state) {
         for (size_t i = 0; i < ALL; i++) to[f]->pixel[i] = (int32_t)i;
     }
     int32_t pixels[ALL];
-    Bodies b = {0};
-    Error err = {0};
-    assert_status_ok(bodies_find(&w.field, LENGTHS, &b, &err), err);
-    assert_status_ok(bodies_register(&w.field, &now, &past, LENGTHS, &b, pixels, &err), err);
-    assert_int_equal(b.count, 1);
+    find_bodies(&w.field, &now, &past, 1, pixels);
     for (size_t i = PIXELS; i < FAR; i++) assert_int_equal(pixels[i], 0);
     assert_int_equal(pixels[FAR], -1);
-    bodies_free(&b);
     world_free(&w);
     point_cloud_free(&now);
     point_cloud_free(&past);
@@ -401,14 +402,9 @@ static void pixels_beside_a_body(void **state) {
             to[f]->moving[i] = floor ? fabs((double)x[0]) < 0.1 && fabs((double)x[1]) < 0.1 : i % 2;
         }
     int32_t pixels[ALL];
-    Bodies b = {0};
-    Error err = {0};
-    assert_status_ok(bodies_find(&w.field, LENGTHS, &b, &err), err);
-    assert_status_ok(bodies_register(&w.field, &now, &past, LENGTHS, &b, pixels, &err), err);
-    assert_int_equal(b.count, 1);
+    find_bodies(&w.field, &now, &past, 1, pixels);
     for (size_t i = 0; i < ALL; i++)
         if (i >= PIXELS || now.position[3 * i + 2] > (real)0.006) assert_int_equal(pixels[i], i < PIXELS ? 0 : -1);
-    bodies_free(&b);
     world_free(&w);
     point_cloud_free(&now);
     point_cloud_free(&past);
