@@ -11,6 +11,7 @@
 Scenes:
     blocks   one (15 %) or two rigid objects (box, sphere, cylinder, ellipsoid or capsule), thrown at each other with spin
              from 0.3-0.6 m above the floor
+    drop     one to three rigid objects that are let go or thrown straight up, above up to two that stand
     many     8 to 32 rigid objects that fall into a heap
     soft     one or two elastic solids, green (soft) to yellow (stiff), in some episodes with a red rigid object
     cloth    a square cloth that falls over a red rounded object, which is fixed or free

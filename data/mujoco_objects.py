@@ -105,6 +105,13 @@ def place_in_disc(rng, radius, heights):
     return np.array([r * np.cos(angle), r * np.sin(angle), rng.uniform(*heights)])
 
 
+def standing(rng, options, name, place, size):
+    """A box or cylinder on the floor at `place`."""
+    yaw, shape = rng.uniform(0, np.pi), ("box", "cylinder")[rng.integers(2)]
+    return rigid(rng, options, name, place + [0, 0, size / 2 + 0.002], size=size, shape=shape,
+                 quaternion=(np.cos(yaw), 0, 0, np.sin(yaw)), velocity=np.zeros(3), spin=np.zeros(3))
+
+
 def scene_blocks(rng, options):
     angle, radius, objects = rng.uniform(0, 2 * np.pi), rng.uniform(0.32, 0.55), []
     for k in range(1 if rng.uniform() < 0.15 else 2):
@@ -162,10 +169,8 @@ def scene_pusher(rng, options):
         tries = (place_in_disc(rng, 0.45, (0, 0)) for _ in range(1000))
         place = next(q for q in tries if all(np.linalg.norm(q - p) > 0.32 for p in places))
         places.append(place)
-        size, yaw = rng.uniform(options.object_size[0], 0.8 * options.object_size[1]), rng.uniform(0, np.pi)
-        shape = ("box", "cylinder")[rng.integers(2)]
-        objects.append(rigid(rng, options, f"object{k}", place + [0, 0, size / 2 + 0.002], size=size, shape=shape,
-                             quaternion=(np.cos(yaw), 0, 0, np.sin(yaw)), velocity=np.zeros(3), spin=np.zeros(3)))
+        size = rng.uniform(options.object_size[0], 0.8 * options.object_size[1])
+        objects.append(standing(rng, options, f"object{k}", place, size))
     start = 0.75 * np.array([np.cos(heading), np.sin(heading), 0])
     near, far = sorted(places, key=lambda p: np.linalg.norm(p - start))[:2]
     path = np.array([start, near, (near + far) / 2 + rng.uniform(-0.1, 0.1, 3), far, far + 0.25 * (far - near)])
@@ -175,4 +180,22 @@ def scene_pusher(rng, options):
     return objects + [pusher], path * [1, 1, 0] + [0, 0, 0.11]
 
 
-SCENES = {"blocks": scene_blocks, "many": scene_many, "soft": scene_soft, "cloth": scene_cloth, "pusher": scene_pusher}
+def scene_drop(rng, options):
+    objects, taken = [], []
+    falling, upright = rng.integers(1, 4), rng.integers(0, 3)
+    for k in range(upright + falling):
+        size, stands = rng.uniform(*options.object_size), k < upright
+        tries = (place_in_disc(rng, 0.5, (0.2, 0.85)) * [1, 1, not stands] for _ in range(1000))
+        place = next(q for q in tries if all(np.linalg.norm(q - p) > 0.6 * (size + s) + 0.05 for p, s in taken))
+        taken.append((place, size))
+        if stands:
+            objects.append(standing(rng, options, f"object{k}", place, size))
+            continue
+        up, turns = rng.uniform(0, 1.5) * (rng.uniform() < 0.5), rng.uniform() < 0.5
+        velocity, spin = rng.normal(size=3) * 0.1 * turns + [0, 0, up], rng.normal(size=3) * 2 * turns
+        objects.append(rigid(rng, options, f"object{k}", place, size=size, velocity=velocity, spin=spin))
+    return objects, None
+
+
+SCENES = {"blocks": scene_blocks, "drop": scene_drop, "many": scene_many, "soft": scene_soft, "cloth": scene_cloth,
+          "pusher": scene_pusher}

@@ -144,12 +144,11 @@ static Status fill(BodySet *set, const SceneBodies *bodies, const Order *order, 
     for (size_t b = 0; b < order->numbers && status == STATUS_OK; b++) {
         points->count = 0;
         gather(bodies, order, b + 1, true, POINTS, points);
-        if (!points->count) gather(bodies, order, b + 1, false, POINTS, points); // an edit has left no others
+        size_t seen = points->count;
+        gather(bodies, order, b + 1, false, POINTS, points);
         index[b] = (int32_t)set->bodies;
         if (!points->count) continue;
         status = body_set_add_points(set, points->count, points->now, points->before, NULL, err);
-        size_t seen = points->count;
-        gather(bodies, order, b + 1, false, POINTS, points);
         if (status == STATUS_OK && points->count > seen)
             status = body_set_add_hull(set, points->count, points->now, err);
     }

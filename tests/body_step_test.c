@@ -117,8 +117,8 @@ static void test_bodies_of_a_field(void **state) {
     device_close(device);
 }
 
-// Mirror images of a body become particles of it, behind the others and with the motion that the field gives them. The
-// network does not see them, but they are its hull. A body without particles gets none.
+// Mirror images of a body become particles of it, behind the others and with the motion that the field gives them. They
+// are nodes as other particles are, and all of both are its hull. A body without particles gets none.
 static void test_images(void **state) {
     (void)state;
     enum { SEEN = 12, IMAGES = 5 };
@@ -161,7 +161,7 @@ static void test_images(void **state) {
     }
     body_step(&tape, &network, &scales, &step, &bodies);
     assert_status_ok(device_status(device, &err), err);
-    assert_int_equal(step.set.nodes, SEEN);
+    assert_int_equal(step.set.nodes, SEEN + IMAGES - 1);
     assert_int_equal(step.set.hulls, SEEN + IMAGES - 1);
     assert_near(bodies.now[3 * SEEN + 1] - bodies.before[3 * SEEN + 1], 0.02, 1e-5);
     motion_field_free(&field);

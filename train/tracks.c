@@ -115,6 +115,13 @@ static long nearest_point(const Frame *next, const TrackOptions *o, const real *
     return best;
 }
 
+// What is known of a body's nodes beside their places.
+typedef struct Look {
+    size_t seen; // how many are no mirror images
+    bool image[BODY_NODES];
+    real colour[3 * BODY_NODES];
+} Look;
+
 // Where nodes go to in the next frame: a body's number, -1 where they stand still, or LOST.
 enum { LOST = -2 };
 
@@ -140,12 +147,12 @@ static long nearest_known(size_t count, const real *x, const long *of, size_t i)
     return best;
 }
 
-// Where each of the nodes x (count, 3) goes; returns how many of them know.
-static size_t ways_of(const Frame *next, const TrackOptions *o, size_t count, const real *x, const real *colour,
+// Where each of the nodes x (count, 3) goes; returns how many of them know. Mirror images do not.
+static size_t ways_of(const Frame *next, const TrackOptions *o, size_t count, const real *x, const Look *look,
                       long *of) {
     size_t known = 0;
     for (size_t i = 0; i < count; i++) {
-        long point = nearest_point(next, o, x + 3 * i, colour + 3 * i);
+        long point = look->image[i] ? -1 : nearest_point(next, o, x + 3 * i, look->colour + 3 * i);
         of[i] = point < 0 ? LOST : (long)next->field->body[point];
         if (of[i] >= 0 && !next->moves[of[i]]) of[i] = LOST;
         known += of[i] != LOST;
@@ -154,12 +161,12 @@ static size_t ways_of(const Frame *next, const TrackOptions *o, size_t count, co
 }
 
 // Moves the nodes x (count, 3) to the next frame, in pieces if they may bend; returns the body of most, or LOST.
-static long follow(const Frame *next, const TrackOptions *o, bool bends, size_t count, real *x, const real *colour) {
+static long follow(const Frame *next, const TrackOptions *o, bool bends, size_t count, real *x, const Look *look) {
     long of[BODY_NODES];
-    size_t most, known = ways_of(next, o, count, x, colour, of);
+    size_t most, known = ways_of(next, o, count, x, look, of);
     long body = most_named(count, of, &most);
-    if (2 * (bends ? known : most) < count || !known) return LOST;
-    bool whole = !bends || WHOLE_PART * most >= WHOLE * count;
+    if (2 * (bends ? known : most) < look->seen || !known) return LOST;
+    bool whole = !bends || WHOLE_PART * most >= WHOLE * look->seen;
     real from[3 * BODY_NODES];
     memcpy(from, x, 3 * count * sizeof *x);
     for (size_t i = 0; i < count; i++) {
@@ -204,7 +211,7 @@ typedef struct Sighting {
     long next;                   // body of the next frame that most nodes belong to; LOST: none
     bool bends;                  // its nodes leave every rigid motion
     size_t thing;                // an earlier sighting of the same thing, or this one
-    real colour[3 * BODY_NODES]; // of its nodes
+    Look look;                   // of its nodes
 } Sighting;
 
 // A video on its way to tracks.
@@ -225,7 +232,7 @@ static void track_body(Tracks *t, const Video *v, Sighting *seen, bool bends) {
     memcpy(x, now, 3 * count * sizeof *x);
     t->steps[b] = 0;
     for (int k = 0; k < t->longest && seen->frame + 1 + k < v->frames; k++) {
-        long body = follow(&v->frame[seen->frame + 1 + k], v->options, bends, count, x, seen->colour);
+        long body = follow(&v->frame[seen->frame + 1 + k], v->options, bends, count, x, &seen->look);
         if (k == 0) seen->next = body;
         if (body == LOST) break;
         memcpy(tracks_places(t, b, (size_t)k), x, 3 * count * sizeof *x);
@@ -239,19 +246,23 @@ static void track_body(Tracks *t, const Video *v, Sighting *seen, bool bends) {
 static Status add_body(Tracks *t, Video *v, const Frame *frame, size_t b, real *x, Error *err) {
     size_t points = frame->field->count, chosen[BODY_NODES];
     real *before = x + 3 * points, *colours = before + 3 * points;
-    size_t count = points_of(frame, b, false, x, before, colours);
+    size_t seen_points = points_of(frame, b, false, x, before, colours), at = 3 * seen_points,
+           count = seen_points + points_of(frame, b, true, x + at, before + at, colours + at);
     Sighting *seen = &v->sighting[v->sightings];
     frame->sighting[b] = v->sightings;
     *seen = (Sighting){.body = t->set.bodies, .frame = frame->number, .next = LOST, .thing = v->sightings};
-    if (!count) return STATUS_OK;
+    if (!seen_points) return STATUS_OK;
     Status status = body_set_add_points(&t->set, count, x, before, chosen, err);
     if (status == STATUS_OK) status = reserve(t, err);
     if (status != STATUS_OK) return status;
     status = body_set_add_spread(&t->set, points_of(frame, b, true, x, before, NULL), x, err);
     if (status != STATUS_OK) return status;
     v->sightings++;
-    for (size_t n = 0; n < t->set.nodes - t->set.first_node[seen->body]; n++)
-        memcpy(seen->colour + 3 * n, colours + 3 * chosen[n], 3 * sizeof *colours);
+    for (size_t n = 0; n < t->set.nodes - t->set.first_node[seen->body]; n++) {
+        memcpy(seen->look.colour + 3 * n, colours + 3 * chosen[n], 3 * sizeof *colours);
+        seen->look.image[n] = chosen[n] >= seen_points;
+        seen->look.seen += !seen->look.image[n];
+    }
     if (v->options->poses) pose_body(t, v->options, seen->body, frame, (int)b, v->frames - 1 - frame->number);
     else track_body(t, v, seen, true);
     return STATUS_OK;
