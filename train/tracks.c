@@ -206,12 +206,12 @@ static void pose_body(Tracks *t, const TrackOptions *o, size_t b, const Frame *f
 
 // A body of a frame as it was seen there.
 typedef struct Sighting {
-    size_t body;                 // of the set
-    int frame;                   // of the video
-    long next;                   // body of the next frame that most nodes belong to; LOST: none
-    bool bends;                  // its nodes leave every rigid motion
-    size_t thing;                // an earlier sighting of the same thing, or this one
-    Look look;                   // of its nodes
+    size_t body;  // of the set
+    int frame;    // of the video
+    long next;    // body of the next frame that most nodes belong to; LOST: none
+    bool bends;   // its nodes leave every rigid motion
+    size_t thing; // an earlier sighting of the same thing, or this one
+    Look look;    // of its nodes
 } Sighting;
 
 // A video on its way to tracks.

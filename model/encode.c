@@ -1,13 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// The particles of a scene: which pixels they are, the bodies that they belong to, mirror images, support radii.
+// From images to the particles of a scene: which pixels they are, the bodies that they belong to, mirror images,
+// support radii, features.
 #include "base/check.h"
 #include "model/body_labels.h"
 #include "model/vpd.h"
 #include "motion/flags.h"
 #include "nn/backend.h"
+#include "nn/columns.h"
 #include "nn/knn.h"
 
 #include <string.h>
+
+// Not train.seed: the fields of one run serve those of other seeds.
+enum { MOTION_SEED = 1 };
+
+MotionOptions vpd_motion_options(const Vpd *model) {
+    const Config *c = &model->config;
+    return (MotionOptions){.crop = c->data.crop,
+                           .flags = vpd_has_bodies(model),
+                           .velocity = vpd_has_bodies(model),
+                           .moving_threshold = c->gnn.moving_threshold,
+                           .colour_length = c->gnn.colour_length,
+                           .extent = c->data.extent,
+                           .seed = MOTION_SEED};
+}
+
+Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, MotionSeen *out, Error *err) {
+    MotionOptions options = vpd_motion_options(model);
+    vpd_part(tape, VPD_ENCODER);
+    return motion_observe(tape, &options, history, out, err);
+}
+
+// ---- particles
 
 // Chosen particles, in the tape's host memory.
 typedef struct Chosen {
@@ -52,6 +76,20 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     if (status != STATUS_OK) return status;
     copy_chosen(tape, cloud, &workspace->selection, seen->field.count, out);
     return STATUS_OK;
+}
+
+void observation_background(const Observation *o, real out[3]) {
+    size_t pixels = (size_t)o->F * (size_t)o->V * (size_t)o->H * (size_t)o->W, count = 0;
+    double sum[3] = {0}, all[3] = {0};
+    for (size_t i = 0; i < pixels; i++) {
+        bool missing = !(o->depth[i] > 0);
+        count += missing;
+        for (size_t c = 0; c < 3; c++) {
+            all[c] += o->rgb[3 * i + c];
+            if (missing) sum[c] += o->rgb[3 * i + c];
+        }
+    }
+    for (size_t c = 0; c < 3; c++) out[c] = (real)((count ? sum[c] / (double)count : all[c] / (double)pixels) / 255);
 }
 
 // Support radii R_i: from the distance to the fourth nearest particle, or r for all. *reach is the largest. `images`
@@ -162,4 +200,69 @@ Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Obser
     scene->moving = chosen.moving;
     observation_background(history, scene->background);
     return device_status(tape->device, err);
+}
+
+// ---- features
+
+// f = [rgb, latent] at the pixels of particles. `first` is the row of their frame's first pixel.
+static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t first, const GnnSet *set,
+                               const int32_t *pixel) {
+    size_t count = set->x->rows;
+    int32_t *rows = tape_context(tape, (count + 1) * sizeof *rows);
+    for (size_t i = 0; rows && i < count; i++) rows[i] = pixel[i] + (int32_t)first;
+    Tensor *latent =
+        encoder_latents(tape, &model->encoder, pixels, count, tape_upload(tape, rows, count, sizeof *rows));
+    if (!model->config.encoder.carry_rgb) return latent;
+    Tensor *rgb = tape_tensor(tape, count, 3, false);
+    if (!tape->device->failed) tape->device->nn->copy(tape->device, rgb->value, set->c, 3 * count * sizeof(real));
+    return concat_columns(tape, 2, (Tensor *[]){rgb, latent});
+}
+
+// Features of scenes whose images have one size, in one call of the encoder.
+static void encode_images(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
+                          Scene *const *scenes) {
+    size_t row = 0;
+    ImageShape shape = {0, (size_t)histories[0]->H, (size_t)histories[0]->W};
+    for (size_t b = 0; b < count; b++) shape.n += scenes[b]->sets.count * (size_t)histories[b]->V;
+    int sets = (int)scenes[0]->sets.count; // of the last frames
+    Tensor *images = encoder_input(tape, &model->encoder, count, histories, histories[0]->F - sets, sets);
+    Tensor *pixels = encoder_pixels(tape, &model->encoder, images, shape);
+    for (size_t b = 0; b < count; b++)
+        for (size_t t = 0; t < scenes[b]->sets.count; t++, row += observation_pixels(histories[b])) {
+            GnnSet *set = &scenes[b]->sets.set[t];
+            set->f = chosen_features(tape, model, pixels, row, set, scenes[b]->pixel[t]);
+        }
+}
+
+Status vpd_add_features(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
+                        Scene *const *scenes, Error *err) {
+    const Observation **same = tape_context(tape, count * sizeof *same);
+    Scene **theirs = tape_context(tape, count * sizeof *theirs);
+    bool *done = tape_context(tape, count);
+    vpd_part(tape, VPD_ENCODER);
+    for (size_t first = 0; first < count && !tape->device->failed; first++) {
+        size_t found = 0;
+        for (size_t b = first; b < count; b++) {
+            if (done[b] || histories[b]->H != histories[first]->H || histories[b]->W != histories[first]->W) continue;
+            done[b] = true;
+            same[found] = histories[b], theirs[found++] = scenes[b];
+        }
+        if (found) encode_images(tape, model, found, same, theirs);
+    }
+    return device_status(tape->device, err);
+}
+
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
+                  const MotionSeen *seen, SceneKey key, Scene *scene, Error *err) {
+    Status status = vpd_place(tape, model, workspace, history, seen, key, scene, err);
+    return status == STATUS_OK ? vpd_add_features(tape, model, 1, &history, &scene, err) : status;
+}
+
+Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
+                              SceneKey key, Scene *scene, Error *err) {
+    MotionSeen seen;
+    Status status = vpd_observe(tape, model, history, &seen, err);
+    if (status == STATUS_OK) status = vpd_encode(tape, model, workspace, history, &seen, key, scene, err);
+    motion_seen_free(&seen);
+    return status;
 }
