@@ -13,7 +13,7 @@ typedef struct SceneBodies {
     size_t count;       // particles; 0: no bodies are known
     int32_t *body;      // (count) number of its body, from 0; -1: it stands still
     real *before, *now; // (count, 3) metres: one time step ago, and at present
-    uint8_t *image;     // (count) 1: a mirror image (motion/mirror.h), which the network does not see; NULL: none
+    uint8_t *image;     // (count) 1: a mirror image (motion/mirror.h), which is not drawn; NULL: none
 } SceneBodies;
 
 // Host memory that steps reuse. Starts as {0}.

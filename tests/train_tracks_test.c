@@ -61,6 +61,37 @@ static void nodes_go_where_their_body_goes(void **state) {
     track_scene_free(&scene);
 }
 
+// Only the top of body 0 is seen; its other points are mirror images, and something like them stands where each was.
+static void hide_below(TrackScene *scene) {
+    for (int f = 1; f < TRACK_FRAMES; f++) {
+        MotionField *field = &scene->field[f];
+        for (int i = 0; i < TRACK_POINTS; i++) {
+            size_t still = 3 * (size_t)(2 * TRACK_POINTS + i);
+            if (scene->field[1].position[3 * i + 2] > (real)0.53) continue;
+            field->mirrored[i] = 1;
+            memcpy(field->colour + still, field->colour + 3 * i, 3 * sizeof(real));
+            for (size_t c = 0; c < 3; c++)
+                field->position[still + c] = field->position[3 * (size_t)i + c] - field->motion[3 * (size_t)i + c];
+        }
+    }
+}
+
+static void mirror_images_go_where_the_seen_goes(void **state) {
+    (void)state;
+    TrackScene scene;
+    track_scene_make(&scene);
+    hide_below(&scene);
+    Tracks t = track(&scene);
+    size_t b = body_of(&t, 0, 0), below = 0;
+    assert_int_equal(t.set.first_node[b + 1] - t.set.first_node[b], BODY_NODES);
+    for (size_t n = t.set.first_node[b]; n < t.set.first_node[b + 1]; n++) below += t.set.now[3 * n + 2] < (real)0.53;
+    assert_true(2 * below > BODY_NODES); // most nodes are images
+    assert_int_equal(t.steps[b], 6);
+    for (int k = 0; k < 6; k++) assert_true(worst_error(&t, 0, 0, 0, k) < 1e-5);
+    tracks_free(&t);
+    track_scene_free(&scene);
+}
+
 // Removes the points of a body (-1: what stands still) from a frame.
 static void hide(TrackScene *scene, int frame, int body) {
     MotionField *field = &scene->field[frame];
@@ -220,6 +251,7 @@ static void videos_follow_each_other(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_go_where_their_body_goes),
+                                       cmocka_unit_test(mirror_images_go_where_the_seen_goes),
                                        cmocka_unit_test(a_hidden_body_is_lost),
                                        cmocka_unit_test(a_body_comes_to_rest),
                                        cmocka_unit_test(nodes_of_what_bends_go_apart),

@@ -255,7 +255,7 @@ static Status add_body(Tracks *t, Video *v, const Frame *frame, size_t b, real *
     Status status = body_set_add_points(&t->set, count, x, before, chosen, err);
     if (status == STATUS_OK) status = reserve(t, err);
     if (status != STATUS_OK) return status;
-    status = body_set_add_spread(&t->set, points_of(frame, b, true, x, before, NULL), x, err);
+    status = body_set_add_spread(&t->set, count - seen_points, x + at, err);
     if (status != STATUS_OK) return status;
     v->sightings++;
     for (size_t n = 0; n < t->set.nodes - t->set.first_node[seen->body]; n++) {

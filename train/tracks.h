@@ -38,7 +38,8 @@ void tracks_free(Tracks *tracks); // accepts {0}
 // anew in every frame. From a frame to the next each node takes the point of the next frame whose place and colour one
 // time step ago were nearest to its own. The body that has most of those points moves them all, if these are half of
 // the nodes or more; otherwise the track ends there. But what bends is seen in pieces: there each node goes with the
-// body of its own point. Bodies that come to rest are added once more, in a window in which they rest.
+// body of its own point. Nodes at mirror images take no points and do not count: they move with the others. Bodies that
+// come to rest are added once more, in a window in which they rest.
 Status tracks_add_video(Tracks *tracks, const TrackOptions *options, int frames, const MotionField *field, Error *err);
 
 // Adds the windows of `from`, which has the same `longest`.
