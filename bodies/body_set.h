@@ -38,7 +38,7 @@ Status body_set_add_body(BodySet *set, size_t count, size_t *row, Error *err);
 Status body_set_add_hull(BodySet *set, size_t count, const real *point, Error *err);
 Status body_set_add_patch(BodySet *set, SurfacePatch patch, Error *err);
 
-enum { BODY_NODES = 16, BODY_PATCHES = 512 };
+enum { BODY_NODES = 32, BODY_PATCHES = 512 };
 
 // A body given by `count` > 0 points of its surface, now and one time step ago. At most BODY_NODES of them, as far from
 // each other as possible, become its nodes; node n is point chosen[n] (BODY_NODES; may be NULL).
