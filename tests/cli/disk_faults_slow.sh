@@ -11,11 +11,12 @@ expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --steps 2 -o "$folder/rollout.
 made=$folder/made
 total=0
 
-# injected CALL NUMBER ERRNO COMMAND...
+# injected CALL NUMBER ERRNO COMMAND...: which of a command's threads writes a frame is chance, and strace follows one of them: $folder/trace tells
+# whether the call was reached.
 injected() {
   local call=$1 number=$2 error=$3
   shift 3
-  strace -qq -o /dev/null -e trace="$call" -e inject="$call:error=$error:when=$number" "$@" >"$folder/stdout" 2>"$folder/stderr"
+  strace -qq -o "$folder/trace" -e trace="$call" -e inject="$call:error=$error:when=$number" "$@" >"$folder/stdout" 2>"$folder/stderr"
 }
 
 size_of() { [ -f "$1" ] && wc -c <"$1"; }
@@ -34,11 +35,12 @@ faults() {
     step=$(((count + points - 1) / points))
     for ((number = 1; number <= count; number += step)); do
       error=$([ $((total % 2)) = 0 ] && echo ENOSPC || echo EIO)
-      total=$((total + 1))
       rm -rf "$made" "$made".*
       echo "what stood here before" >"$made"
       injected "$call" "$number" "$error" "$@"
       status=$?
+      grep -q "(INJECTED)" "$folder/trace" || { [ $status = 0 ] || fail "$name: exit status $status"; continue; }
+      total=$((total + 1))
       [ $status = 1 ] || fail "$name, $call $number of $count, $error: exit status $status: $(head -c 300 "$folder/stderr")"
       # The sentence itself may be what could not be written.
       [ "$(wc -l <"$folder/stderr")" -le 1 ] || fail "$name, $call $number, $error: more than a sentence: $(head -c 400 "$folder/stderr")"
