@@ -6,6 +6,7 @@
 #include <string.h>
 
 #ifndef VPD_DOUBLE
+#include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
@@ -19,6 +20,7 @@ static void scale_rows(size_t m, size_t n, real beta, real *c, size_t ldc) {
 static bool multiply_reals(Transpose ta, Transpose tb, size_t m, size_t n, size_t k, const real *a, size_t lda,
                            const real *b, size_t ldb, real beta, real *c, size_t ldc) {
 #ifndef VPD_DOUBLE
+    omp_set_num_threads(1); // of the caller's region alone; a region of one thread counts as none for oneDNN
     return dnnl_sgemm(ta == TRANSPOSED ? 'T' : 'N', tb == TRANSPOSED ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n,
                       (dnnl_dim_t)k, 1, a, (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c,
                       (dnnl_dim_t)ldc) == dnnl_success;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row-major matrix product on the calling thread: C = op(A) op(B) + beta C, C (m, n), k summed. PRECISION_F32 is
 // oneDNN's sgemm in float, plain loops in double; the others run on AMX (nn/amx.h) and need a device that has it.
-// Factors of fewer than 8 rows or columns are multiplied in float all the same. Call it inside a parallel region
-// (oneDNN then stays on the calling thread).
+// Factors of fewer than 8 rows or columns are multiplied in float all the same. Call it inside a parallel region,
+// even of one thread: there it keeps oneDNN on the calling thread, so that bits do not depend on other devices.
 #ifndef VPD_NN_MATMUL_H
 #define VPD_NN_MATMUL_H
 
