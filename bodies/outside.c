@@ -189,7 +189,6 @@ void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMoti
         for (size_t a = first; a < last; a++)
             for (size_t b = a + 1; b < last && has_hull(set, a); b++)
                 if (has_hull(set, b)) leave_each_other(set, a, b, motion);
-        for (size_t b = first; b < last; b++)
-            if (has_hull(set, b)) leave_surfaces(set, w, b, scales->reach, &motion[b]);
+        for (size_t b = first; b < last; b++) leave_surfaces(set, w, b, scales->reach, &motion[b]);
     }
 }

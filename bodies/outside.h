@@ -17,9 +17,9 @@ static inline double distance2(const real *a, const real *b) {
 const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, const real *middle, const real *x,
                                  real reach, real *distance, real *sign);
 
-// Changes the motions (bodies) of those that have a hull: apart where two would be deeper in each other than they are,
-// each by half; then along the normals of surfaces, until no point is deeper behind one than it is, or than the
-// surface.
+// Changes the motions (bodies): apart where two that have a hull would be deeper in each other than they are, each by
+// half; then along the normals of surfaces, until no node or point of a hull is deeper behind one than it is, or than
+// the surface.
 void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMotion *motion);
 
 #endif

@@ -54,10 +54,11 @@ static double fall(double height, double by, bool hull) {
 
 static void test_surfaces(void **state) {
     (void)state;
-    assert_close(fall(0.2, -0.05, true), -0.05, 1e-6, 0);   // it does not reach the floor
-    assert_close(fall(0.13, -0.05, true), -0.03, 1e-6, 0);  // it comes to lie on it
-    assert_close(fall(0.13, -0.05, false), -0.05, 1e-6, 0); // its lower side is not known
-    assert_close(fall(0.09, -0.05, true), 0, 1e-6, 0);      // 1 cm inside: no deeper, and not thrown out
+    assert_close(fall(0.2, -0.05, true), -0.05, 1e-6, 0);    // it does not reach the floor
+    assert_close(fall(0.13, -0.05, true), -0.03, 1e-6, 0);   // it comes to lie on it
+    assert_close(fall(0.13, -0.05, false), -0.05, 1e-6, 0);  // its lower side is not known,
+    assert_close(fall(-0.08, -0.05, false), -0.02, 1e-6, 0); // but its nodes stay above
+    assert_close(fall(0.09, -0.05, true), 0, 1e-6, 0);       // 1 cm inside: no deeper, and not thrown out
     assert_close(fall(0.09, 0.02, true), 0.02, 1e-6, 0);
 }
 

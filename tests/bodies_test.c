@@ -255,14 +255,14 @@ static void test_bodies_move(void **state) {
     make_pairs(&set, 1, 9);
     assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
     real output[3 * 16], now[3 * 16];
-    for (size_t i = 0; i < 3 * 16; i++) output[i] = i % 3 == 2 ? -1 : 0;
+    for (size_t i = 0; i < 3 * 16; i++) output[i] = i % 3 == 2 ? 1 : 0;
     memcpy(now, set.now, sizeof now);
     body_motions(&set, &scales, &in, output, motion);
     body_set_move(&set, motion);
     assert_memory_equal(set.before, now, sizeof now);
     for (size_t i = 0; i < 8; i++) {
         assert_near(set.now[3 * i], (double)now[3 * i] + 0.01, 1e-5);
-        assert_near(set.now[3 * i + 2], (double)now[3 * i + 2] - 0.05, 1e-5);
+        assert_near(set.now[3 * i + 2], (double)now[3 * i + 2] + 0.05, 1e-5);
     }
     body_inputs_free(&in);
     body_set_free(&set);

@@ -12,11 +12,13 @@ static void assert_near(real found, double expected, double tolerance) {
     if (!(fabs((double)found - expected) <= tolerance)) fail_msg("expected %.6f, found %.6f", expected, (double)found);
 }
 
-// Bodies 0 and 3 and what stands still, by turns. Body 0 moved by (0.01, 0, 0); body 3 rotated by 0.1 about z.
+// Bodies 0 and 3, and what stands still far below them, by turns. Body 0 moved by (0.01, 0, 0); body 3 rotated by 0.1
+// about z.
 static void make(int32_t *body, real *before, real *now) {
     for (size_t i = 0; i < COUNT; i++) {
         body[i] = (int32_t[]){0, 3, -1}[i % 3];
         double x[3] = {0.1 * (double)(i % 4), 0.1 * (double)(i % 5), 1 + 0.05 * (double)i}, c = cos(0.1), s = sin(0.1);
+        if (body[i] == -1) x[2] -= 3;
         for (size_t k = 0; k < 3; k++) before[3 * i + k] = now[3 * i + k] = (real)x[k];
         if (body[i] == 0) now[3 * i] += 0.01f;
         if (body[i] == 3) now[3 * i] = (real)(c * x[0] - s * x[1]), now[3 * i + 1] = (real)(s * x[0] + c * x[1]);
