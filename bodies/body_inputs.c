@@ -110,7 +110,7 @@ static void see_own_motion(Making *m) {
 // Looks for nodes nearer to node i than those found, among nodes first .. last - 1.
 static void look_among(const Making *m, size_t i, size_t first, size_t last, double *found, int32_t *contact) {
     for (size_t j = first; j < last; j++) {
-        double d2 = distance2(m->set->now + 3 * j, m->set->now + 3 * i);
+        double d2 = squared_distance(m->set->now + 3 * j, m->set->now + 3 * i);
         size_t at = BODY_CONTACTS;
         while (at > 0 && d2 < found[at - 1]) at--;
         if (at == BODY_CONTACTS) continue;
@@ -143,7 +143,7 @@ static void see_pair(const Making *m, size_t i, size_t j, real *out) {
         out[ABOVE] -= out[OTHER + c] * normal[c];
         out[AWAY] -= out[CLOSING + c] * normal[c];
     }
-    out[APART] = (real)sqrt(distance2(x, y)) / m->scales->length;
+    out[APART] = (real)sqrt(squared_distance(x, y)) / m->scales->length;
 }
 
 static void see_contacts(const Making *m) {
@@ -181,7 +181,7 @@ static bool rests(size_t count, const real *before, const real *now, const Rigid
     for (size_t i = 0; i < 3 * count; i += 3) {
         real next[3];
         rigid_motion_apply(motion, now + i, next);
-        if (fmax(distance2(before + i, now + i), distance2(next, now + i)) >= still * still) return false;
+        if (fmax(squared_distance(before + i, now + i), squared_distance(next, now + i)) >= still * still) return false;
     }
     return true;
 }

@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double distance2(const real *a, const real *b) {
-    double sum = 0;
-    for (int c = 0; c < 3; c++) sum += ((double)a[c] - (double)b[c]) * ((double)a[c] - (double)b[c]);
-    return sum;
-}
-
 // Farthest point sampling, from the first point on. `least` (count) is used.
 static void choose_nodes(size_t count, const real *x, size_t nodes, double *least, size_t *chosen) {
     for (size_t i = 0; i < count; i++) least[i] = INFINITY;
@@ -21,7 +15,7 @@ static void choose_nodes(size_t count, const real *x, size_t nodes, double *leas
     for (size_t n = 0; n + 1 < nodes; n++) {
         size_t farthest = 0;
         for (size_t i = 0; i < count; i++) {
-            least[i] = fmin(least[i], distance2(x + 3 * i, x + 3 * chosen[n]));
+            least[i] = fmin(least[i], squared_distance(x + 3 * i, x + 3 * chosen[n]));
             if (least[i] > least[farthest]) farthest = i;
         }
         chosen[n + 1] = farthest;

@@ -22,7 +22,7 @@ const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, cons
     double least = INFINITY;
     *distance = reach;
     for (const SurfacePatch *patch = patches; patch < patches + count; patch++) {
-        double d2 = distance2(x, patch->position), radius = (double)patch->radius;
+        double d2 = squared_distance(x, patch->position), radius = (double)patch->radius;
         if (d2 >= least) continue;
         double side = height_above(patch, middle) < 0 ? -1 : 1, along = side * height_above(patch, x);
         if (d2 - along * along > radius * radius || along >= (double)reach) continue;
@@ -157,7 +157,7 @@ static bool find_patches(Moving *m, const Shape *shape, size_t window) {
     for (size_t p = m->set->first_patch[window]; p < m->set->first_patch[window + 1] && m->count < BODY_PATCHES; p++) {
         const SurfacePatch *patch = &m->set->patch[p];
         double side = height_above(patch, m->middle) < 0 ? -1 : 1, along = side * height_above(patch, middle),
-               across = sqrt(fmax(distance2(middle, patch->position) - along * along, 0));
+               across = sqrt(fmax(squared_distance(middle, patch->position) - along * along, 0));
         if (across > shape->radius + (double)patch->radius || along - shape->radius >= (double)m->reach) continue;
         m->patch[m->count++] = *patch;
         behind = behind || along < shape->radius;

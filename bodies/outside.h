@@ -5,13 +5,6 @@
 
 #include "bodies/body_inputs.h"
 
-// The squared distance of two points.
-static inline double distance2(const real *a, const real *b) {
-    double sum = 0;
-    for (int c = 0; c < 3; c++) sum += (double)(a[c] - b[c]) * (double)(a[c] - b[c]);
-    return sum;
-}
-
 // Of some patches the one nearest to x whose plane is within reach, and the distance from that plane, negative behind
 // it; NULL: none. *sign turns its normal to the side of the middle of x's body.
 const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, const real *middle, const real *x,

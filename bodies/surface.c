@@ -13,16 +13,10 @@ typedef struct Near {
     size_t index;
 } Near;
 
-static double distance2(const real *a, const real *b) {
-    double sum = 0;
-    for (int c = 0; c < 3; c++) sum += ((double)a[c] - (double)b[c]) * ((double)a[c] - (double)b[c]);
-    return sum;
-}
-
 static size_t nearest_points(size_t count, const real *x, size_t of, Near *near) {
     size_t found = 0;
     for (size_t j = 0; j < count; j++) {
-        double d2 = distance2(x + 3 * of, x + 3 * j);
+        double d2 = squared_distance(x + 3 * of, x + 3 * j);
         size_t at = found;
         while (at > 0 && d2 < near[at - 1].distance2) at--;
         if (at == NEAR) continue;

@@ -16,12 +16,6 @@ static const double TURN_LEVER = 0.025;         // times X: what a point's own t
 
 static double square(double x) { return x * x; }
 
-static double distance2(const real *a, const real *b) {
-    double sum = 0;
-    for (int c = 0; c < 3; c++) sum += square((double)a[c] - (double)b[c]);
-    return sum;
-}
-
 static void swap(double *a, double *b) {
     double held = *a;
     *a = *b, *b = held;
@@ -85,9 +79,9 @@ static void find_near(const MotionField *f, double colour, Near *near) {
         Near *row = near + i * LINKS;
         for (int k = 0; k < LINKS; k++) row[k] = (Near){INFINITY, -1};
         for (size_t j = 0; j < f->count; j++) {
-            double d2 = distance2(f->position + 3 * i, f->position + 3 * j);
+            double d2 = squared_distance(f->position + 3 * i, f->position + 3 * j);
             if (j == i || !(d2 < row[LINKS - 1].d2)) continue;
-            d2 += square(colour) * distance2(f->colour + 3 * i, f->colour + 3 * j);
+            d2 += square(colour) * squared_distance(f->colour + 3 * i, f->colour + 3 * j);
             if (!(d2 < row[LINKS - 1].d2)) continue;
             int k = LINKS - 1;
             for (; k > 0 && row[k - 1].d2 > d2; k--) row[k] = row[k - 1];

@@ -30,4 +30,11 @@ typedef float real;
 #define real_floor floorf
 #endif
 
+// The squared distance of two points.
+static inline double squared_distance(const real a[3], const real b[3]) {
+    double sum = 0;
+    for (int c = 0; c < 3; c++) sum += ((double)a[c] - (double)b[c]) * ((double)a[c] - (double)b[c]);
+    return sum;
+}
+
 #endif

@@ -22,12 +22,6 @@ void tracks_free(Tracks *tracks) {
     *tracks = (Tracks){0};
 }
 
-static double distance2(const real *a, const real *b) {
-    double sum = 0;
-    for (int c = 0; c < 3; c++) sum += ((double)a[c] - (double)b[c]) * ((double)a[c] - (double)b[c]);
-    return sum;
-}
-
 static Status out_of_memory(Error *err) { return error_set(err, STATUS_FAILED, "out of memory for tracks of bodies"); }
 
 // Room for the bodies and nodes of the set.
@@ -106,10 +100,10 @@ static long nearest_point(const Frame *next, const TrackOptions *o, const real *
     double least = INFINITY, scale = o->colour_length * o->colour_length;
     long best = -1;
     for (size_t j = 0; j < field->count; j++) {
-        double place = distance2(x, next->before + 3 * j);
+        double place = squared_distance(x, next->before + 3 * j);
         if (field->mirrored[j] > 0) continue;
         if (place > o->reach * o->reach) continue;
-        double d2 = place + scale * distance2(colour, field->colour + 3 * j);
+        double d2 = place + scale * squared_distance(colour, field->colour + 3 * j);
         if (d2 < least) least = d2, best = (long)j;
     }
     return best;
@@ -142,8 +136,8 @@ static long nearest_known(size_t count, const real *x, const long *of, size_t i)
     double least = INFINITY;
     long best = LOST;
     for (size_t j = 0; j < count; j++)
-        if (of[j] != LOST && distance2(x + 3 * i, x + 3 * j) < least)
-            least = distance2(x + 3 * i, x + 3 * j), best = of[j];
+        if (of[j] != LOST && squared_distance(x + 3 * i, x + 3 * j) < least)
+            least = squared_distance(x + 3 * i, x + 3 * j), best = of[j];
     return best;
 }
 
@@ -185,7 +179,7 @@ static double bent(size_t count, const real *node, const real *x) {
     for (size_t i = 0; i < count; i++) {
         real y[3];
         rigid_motion_apply(&best, node + 3 * i, y);
-        sum += distance2(x + 3 * i, y);
+        sum += squared_distance(x + 3 * i, y);
     }
     return sqrt(sum / (double)count);
 }
@@ -289,8 +283,8 @@ static int by_distance(const void *a, const void *b) {
 // The least distance of x from a body's first node, wherever that goes.
 static double distance2_of_path(const Tracks *t, size_t b, const real *x) {
     const real *node = t->set.now + 3 * t->set.first_node[b];
-    double least = distance2(node, x);
-    for (int k = 0; k < t->steps[b]; k++) least = fmin(least, distance2(tracks_places(t, b, (size_t)k), x));
+    double least = squared_distance(node, x);
+    for (int k = 0; k < t->steps[b]; k++) least = fmin(least, squared_distance(tracks_places(t, b, (size_t)k), x));
     return least;
 }
 
@@ -373,7 +367,8 @@ static bool comes_to_rest(const Tracks *t, const TrackOptions *o, size_t b) {
     if (t->steps[b] < REST_FRAMES || !tracks_moves(t, b)) return false;
     for (int k = 0; k < t->steps[b]; k++)
         for (size_t i = 0; i < count; i++)
-            if (distance2(tracks_places(t, b, (size_t)k) + 3 * i, t->set.now + 3 * (first + i)) > o->still * o->still)
+            if (squared_distance(tracks_places(t, b, (size_t)k) + 3 * i, t->set.now + 3 * (first + i)) >
+                o->still * o->still)
                 return false;
     return true;
 }
