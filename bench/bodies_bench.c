@@ -35,7 +35,8 @@ static Status make_set(BodySet *set, Error *err) {
     Status status = STATUS_OK;
     for (int w = 0; w < WINDOWS && status == STATUS_OK; w++) {
         status = body_set_add_window(set, err);
-        if (status == STATUS_OK) status = body_set_add_patch(set, (SurfacePatch){{0, 0, 0}, {0, 0, 1}, INFINITY}, err);
+        if (status == STATUS_OK)
+            status = body_set_add_patch(set, (SurfacePatch){.normal = {0, 0, 1}, .radius = INFINITY}, err);
         for (int side = -1; side <= 1 && status == STATUS_OK; side += 2) status = add_ball(set, side, err);
     }
     return status;

@@ -34,7 +34,7 @@ static Status spread_points(size_t count, const real *x, size_t *nodes, size_t c
 
 static void outward_normal(size_t count, const real *x, const double middle[3], size_t of, real normal[3]) {
     double outwards = 0;
-    surface_plane(count, x, of, normal);
+    surface_plane(count, x, of, normal, NULL);
     for (size_t c = 0; c < 3; c++) outwards += (double)normal[c] * ((double)x[3 * of + c] - middle[c]);
     for (size_t c = 0; c < 3 && outwards < 0; c++) normal[c] = -normal[c];
 }
@@ -69,7 +69,7 @@ Status body_set_add_surface(BodySet *set, size_t count, const real *point, Error
     if (count > BODY_PATCHES) count = BODY_PATCHES;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         SurfacePatch patch;
-        patch.radius = (real)surface_plane(count, point, i, patch.normal);
+        patch.radius = (real)surface_plane(count, point, i, patch.normal, &patch.rough);
         memcpy(patch.position, point + 3 * i, sizeof patch.position);
         status = body_set_add_patch(set, patch, err);
     }

@@ -12,6 +12,7 @@
 typedef struct SurfacePatch {
     real position[3], normal[3]; // metres; a unit vector of either sign
     real radius;                 // metres; INFINITY: a whole plane
+    real rough;                  // of its points: their root mean square distance from a plane, metres
 } SurfacePatch;
 
 // Starts as {0}. The nodes of a body, its hull, the bodies of a window and its patches follow each other.

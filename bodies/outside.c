@@ -4,9 +4,11 @@
 #include "base/vector.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 3 }; // bodies and surfaces that a body may meet at once
+enum { ROUNDS = 3 };                 // bodies and surfaces that a body may meet at once
+static const double ROUGHNESSES = 3; // so deep behind a surface a point may be by the noise of its depth
 
 // ---- surfaces
 
@@ -36,18 +38,19 @@ typedef struct Moving {
     const BodySet *set;
     RigidMotion *motion;
     real reach, middle[3]; // now
+    double slack;          // how deep a point may be behind a surface, metres
     size_t count;
     SurfacePatch patch[BODY_PATCHES];
 } Moving;
 
-// How much deeper than now, and than the surface, x is behind the nearest surface after the motion.
+// How much deeper than now, and than the slack, x is behind the nearest surface after the motion.
 static double sinks(const Moving *m, const real *x, double normal[3]) {
     real next[3], distance, sign = 1;
     rigid_motion_apply(m->motion, x, next);
     const SurfacePatch *patch = surface_near(m->count, m->patch, m->middle, next, m->reach, &distance, &sign);
     if (!patch || distance >= 0) return 0;
     for (int c = 0; c < 3; c++) normal[c] = (double)(sign * patch->normal[c]);
-    return fmin((double)sign * height_above(patch, x), 0) - (double)distance;
+    return -(double)distance - fmax(m->slack, -(double)sign * height_above(patch, x));
 }
 
 // ---- other bodies
@@ -165,9 +168,24 @@ static bool find_patches(Moving *m, const Shape *shape, size_t window) {
     return behind;
 }
 
-static void leave_surfaces(const BodySet *set, size_t window, size_t b, real reach, RigidMotion *motion) {
+static int by_size(const void *a, const void *b) {
+    real x = *(const real *)a, y = *(const real *)b;
+    return (x > y) - (x < y);
+}
+
+// Surfaces are mostly smooth, so the median roughness is noise of depth.
+static double slack_of(const BodySet *set, size_t window) {
+    real rough[BODY_PATCHES];
+    size_t count = 0;
+    for (size_t p = set->first_patch[window]; p < set->first_patch[window + 1] && count < BODY_PATCHES; p++)
+        rough[count++] = set->patch[p].rough;
+    qsort(rough, count, sizeof *rough, by_size);
+    return count ? ROUGHNESSES * (double)rough[(count - 1) / 2] : 0;
+}
+
+static void leave_surfaces(const BodySet *set, size_t window, size_t b, real reach, double slack, RigidMotion *motion) {
     Shape shape = shape_of(set, b, motion);
-    Moving m = {.set = set, .motion = motion, .reach = reach};
+    Moving m = {.set = set, .motion = motion, .reach = reach, .slack = slack};
     for (int c = 0; c < 3; c++) m.middle[c] = (real)motion->from[c];
     double most = find_patches(&m, &shape, window);
     for (int round = 0; round < ROUNDS && most > 0; round++) {
@@ -189,6 +207,7 @@ void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMoti
         for (size_t a = first; a < last; a++)
             for (size_t b = a + 1; b < last && has_hull(set, a); b++)
                 if (has_hull(set, b)) leave_each_other(set, a, b, motion);
-        for (size_t b = first; b < last; b++) leave_surfaces(set, w, b, scales->reach, &motion[b]);
+        double slack = slack_of(set, w);
+        for (size_t b = first; b < last; b++) leave_surfaces(set, w, b, scales->reach, slack, &motion[b]);
     }
 }

@@ -12,7 +12,7 @@ const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, cons
 
 // Changes the motions (bodies): apart where two that have a hull would be deeper in each other than they are, each by
 // half; then along the normals of surfaces, until no node or point of a hull is deeper behind one than it is, or than
-// the surface.
+// three times the median roughness of the patches.
 void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMotion *motion);
 
 #endif

@@ -27,7 +27,7 @@ static size_t nearest_points(size_t count, const real *x, size_t of, Near *near)
     return found;
 }
 
-double surface_plane(size_t count, const real *x, size_t of, real normal[3]) {
+double surface_plane(size_t count, const real *x, size_t of, real normal[3], real *rough) {
     Near near[NEAR];
     size_t found = nearest_points(count, x, of, near);
     double mean[3] = {0}, spread[9] = {0};
@@ -38,5 +38,6 @@ double surface_plane(size_t count, const real *x, size_t of, real normal[3]) {
         spread[k % 9] += ((double)y[a] - mean[a]) * ((double)y[b] - mean[b]);
     }
     rigid_least_direction(spread, normal);
+    if (rough) *rough = (real)sqrt(fmax(0, fmin(spread[0], fmin(spread[4], spread[8]))) / (double)found);
     return sqrt(near[found - 1].distance2);
 }

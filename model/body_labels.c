@@ -107,7 +107,7 @@ static void find_normal(Movers *m, size_t i) {
     for (size_t k = 0; k < LISTED && near[k] >= 0 && count < SURFACE; k++)
         if ((size_t)near[k] != i && m->body[near[k]] == m->body[i])
             memcpy(x + 3 * count++, m->group.x + 3 * (size_t)near[k], 3 * sizeof *x);
-    surface_plane(count, x, 0, m->normal + 3 * i);
+    surface_plane(count, x, 0, m->normal + 3 * i, NULL);
     for (size_t c = 0; c < 3; c++)
         outward +=
             (double)m->normal[3 * i + c] * ((double)m->group.x[3 * i + c] - m->middle[3 * b + c] / (double)m->size[b]);
@@ -198,7 +198,7 @@ static double height_of(const Group *still, const real *x, const int32_t *near, 
     for (; count < SURFACE && near[count] >= 0; count++)
         memcpy(at + 3 * count, still->x + 3 * (size_t)near[count], 3 * sizeof *at);
     if (count < FEWEST) return 0;
-    surface_plane(count, at, 0, normal);
+    surface_plane(count, at, 0, normal, NULL);
     for (size_t k = 0; k < 3 * count; k++) height[k / 3] += (double)normal[k % 3] * ((double)at[k] - (double)x[k % 3]);
     for (size_t k = 0; k < count; k++) own += height[k] / (double)count;
     for (size_t k = 0; k < count; k++) square += (height[k] - own) * (height[k] - own) / (double)count;

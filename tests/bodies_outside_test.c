@@ -22,9 +22,9 @@ static void add_cube(BodySet *set, const double middle[3], bool hull) {
     if (hull) assert_status_ok(body_set_add_hull(set, CORNERS, x, &err), err);
 }
 
-static void add_plane(BodySet *set, real height) {
+static void add_plane(BodySet *set, real height, real rough) {
     Error err;
-    SurfacePatch floor = {.position = {0, 0, height}, .normal = {0, 0, 1}, .radius = INFINITY};
+    SurfacePatch floor = {.position = {0, 0, height}, .normal = {0, 0, 1}, .radius = INFINITY, .rough = rough};
     assert_status_ok(body_set_add_patch(set, floor, &err), err);
 }
 
@@ -38,12 +38,12 @@ static RigidMotion shifted(const BodySet *set, size_t b, double x, double y, dou
 static double moved(const RigidMotion *motion, int c) { return motion->to[c] - motion->from[c]; }
 
 // Cubes above the floor, with a hull and without, that fall by 0.05 m.
-static double fall(double height, double by, bool hull) {
+static double fall_on(double rough, double height, double by, bool hull) {
     BodySet set = {0};
     Error err;
     assert_status_ok(body_set_add_window(&set, &err), err);
     add_cube(&set, (double[]){0.3, 0, height}, hull);
-    add_plane(&set, 0);
+    add_plane(&set, 0, (real)rough);
     RigidMotion motion = shifted(&set, 0, 0.01, 0, by);
     bodies_stay_outside(&set, &SCALES, &motion);
     assert_close(moved(&motion, 0), 0.01, 1e-6, 0); // only along the normal
@@ -51,6 +51,8 @@ static double fall(double height, double by, bool hull) {
     body_set_free(&set);
     return down;
 }
+
+static double fall(double height, double by, bool hull) { return fall_on(0, height, by, hull); }
 
 static void test_surfaces(void **state) {
     (void)state;
@@ -60,6 +62,14 @@ static void test_surfaces(void **state) {
     assert_close(fall(-0.08, -0.05, false), -0.02, 1e-6, 0); // but its nodes stay above
     assert_close(fall(0.09, -0.05, true), 0, 1e-6, 0);       // 1 cm inside: no deeper, and not thrown out
     assert_close(fall(0.09, 0.02, true), 0.02, 1e-6, 0);
+}
+
+// Noise of 4 mm: points may be 12 mm behind the floor.
+static void test_rough_surfaces(void **state) {
+    (void)state;
+    assert_close(fall_on(0.004, 0.13, -0.05, true), -0.042, 1e-6, 0);
+    assert_close(fall_on(0.004, 0.09, -0.05, true), -0.002, 1e-6, 0);
+    assert_close(fall_on(0.004, 0.08, -0.05, true), 0, 1e-6, 0);
 }
 
 // Two cubes whose middles are 0.3 m apart and come closer by `each` from both sides; how far the first goes.
@@ -108,6 +118,7 @@ static void test_no_deeper(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_surfaces),
+        cmocka_unit_test(test_rough_surfaces),
         cmocka_unit_test(test_each_other),
         cmocka_unit_test(test_no_deeper),
     };

@@ -85,7 +85,7 @@ static void add_window(BodySet *set) {
 
 static void add_floor(BodySet *set, real radius) {
     Error err;
-    assert_status_ok(body_set_add_patch(set, (SurfacePatch){{0, 0, 0}, {0, 0, 1}, radius}, &err), err);
+    assert_status_ok(body_set_add_patch(set, (SurfacePatch){.normal = {0, 0, 1}, .radius = radius}, &err), err);
 }
 
 static void assert_near(real found, double expected, double tolerance) {
