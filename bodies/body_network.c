@@ -56,6 +56,7 @@ void body_network_create(Parameters *set, size_t C, size_t L, BodyNetwork *n) {
     add_mlp(set, "pair", (Widths){.receiver = BODY_GEOMETRY}, C, false, &n->pair);
     for (size_t l = 0; l < L; l++) add_round(set, C, l, &n->round[l]);
     add_mlp(set, "output", (Widths){.receiver = C}, C, true, &n->output);
+    parameters_use_muon(set, "bodies.");
 }
 
 static MessageCall call_of(const BodyMlp *p, GnnEdges edges) {

@@ -12,7 +12,8 @@ struct KnnIndex;
 
 // nn/row_ops.h has the arguments of row_add, row_gather and row_mean.
 #define NN_OPS(OP)                                                                                                     \
-    OP(adam, AdamArgs)                                                                                                 \
+    OP(adam, UpdateArgs)                                                                                               \
+    OP(muon, UpdateArgs)                                                                                               \
     OP(sum_squares, SumSquaresArgs)                                                                                    \
     OP(silu_forward, SiluArgs)                                                                                         \
     OP(silu_backward, SiluArgs)                                                                                        \

@@ -73,8 +73,8 @@ static size_t list_arrays(const Optimizer *optimizer) {
     for (size_t i = 0; i < set->count; i++) {
         const Parameter *item = set->items[i];
         if (!item->frozen)
-            optimizer->arrays[arrays++] =
-                (OptimizerArray){item->offset, item->tensor.rows * item->tensor.cols, item->rank >= 2};
+            optimizer->arrays[arrays++] = (OptimizerArray){item->offset, item->tensor.rows * item->tensor.cols,
+                                                           item->rank >= 2, item->muon ? item->tensor.cols : 0};
     }
     return arrays;
 }
@@ -84,25 +84,26 @@ void optimizer_start(Optimizer *optimizer, double rate) {
     Parameters *set = optimizer->set;
     double step = (double)++optimizer->step;
     SumSquaresArgs squares = {list_arrays(optimizer), optimizer->arrays, set->grads, optimizer->squares};
-    AdamArgs args = {.arrays = squares.arrays,
-                     .array = optimizer->arrays,
-                     .squares = optimizer->squares,
-                     .value = set->values,
-                     .m = optimizer->m,
-                     .v = optimizer->v,
-                     .ema = optimizer->ema,
-                     .grad = set->grads,
-                     .rate = rate,
-                     .beta1 = config->beta1,
-                     .beta2 = config->beta2,
-                     .epsilon = config->epsilon,
-                     .decay = config->weight_decay,
-                     .clip = config->clip,
-                     .correct1 = 1 - pow(config->beta1, step),
-                     .correct2 = 1 - pow(config->beta2, step),
-                     .ema_decay = fmin(config->ema, (1.0 + step) / (10.0 + step))};
+    UpdateArgs args = {.arrays = squares.arrays,
+                       .array = optimizer->arrays,
+                       .squares = optimizer->squares,
+                       .value = set->values,
+                       .m = optimizer->m,
+                       .v = optimizer->v,
+                       .ema = optimizer->ema,
+                       .grad = set->grads,
+                       .rate = rate,
+                       .beta1 = config->beta1,
+                       .beta2 = config->beta2,
+                       .epsilon = config->epsilon,
+                       .decay = config->weight_decay,
+                       .clip = config->clip,
+                       .correct1 = 1 - pow(config->beta1, step),
+                       .correct2 = 1 - pow(config->beta2, step),
+                       .ema_decay = fmin(config->ema, (1.0 + step) / (10.0 + step))};
     set->device->nn->sum_squares(set->device, &squares);
     if (!set->device->failed) set->device->nn->adam(set->device, &args);
+    if (!set->device->failed) set->device->nn->muon(set->device, &args);
 }
 
 // Names the first parameter with a NaN or infinite gradient.

@@ -2,6 +2,10 @@
 // Adam (Kingma & Ba, ICLR 2015) with decoupled weight decay (Loshchilov & Hutter, ICLR 2019), clipping of the
 // gradient's norm, and an exponential moving average (EMA) of the weights. Moments and EMA are blocks laid out like
 // Parameters.values.
+//
+// Muon (Jordan et al., 2024) updates the square matrices that parameters_use_muon names: by the orthogonal matrix
+// nearest to the mean gradient, to within the steps of Newton and Schulz that find it, so that every direction of
+// the matrix changes at the same speed. It has no mean square.
 #ifndef VPD_NN_OPTIMIZER_H
 #define VPD_NN_OPTIMIZER_H
 
@@ -20,6 +24,7 @@ typedef struct OptimizerConfig {
 typedef struct OptimizerArray {
     size_t offset, count;
     bool decays; // weight_decay is for it
+    size_t side; // of a matrix that Muon updates; 0: Adam updates it
 } OptimizerArray;
 
 typedef struct Optimizer {
@@ -63,9 +68,9 @@ typedef struct SumSquaresArgs {
     double *sum; // (arrays)
 } SumSquaresArgs;
 
-// An update of all arrays by gradients of the norm sqrt(squares[0] + ..), which are scaled down to `clip` where that is
-// positive and they are longer. Nothing changes where the norm is not finite.
-typedef struct AdamArgs {
+// An update of the arrays that are Adam's, or Muon's, by gradients of the norm sqrt(squares[0] + ..) over both, which
+// are scaled down to `clip` where that is positive and they are longer. Nothing changes where the norm is not finite.
+typedef struct UpdateArgs {
     size_t arrays;
     const OptimizerArray *array; // (arrays) host memory
     const double *squares;       // (arrays)
@@ -75,14 +80,31 @@ typedef struct AdamArgs {
     double rate, beta1, beta2, epsilon, decay, clip;
     double correct1, correct2; // 1 - beta^step
     double ema_decay;
-} AdamArgs;
+} UpdateArgs;
+
+// Muon: m = MUON_BETA m + (1 - MUON_BETA) grad; x = MUON_BETA m + (1 - MUON_BETA) grad, divided by its norm; MUON_STEPS
+// times x = MUON_A x + x (MUON_B s + MUON_C s s) with s = x^T x; then the weight changes by -rate muon_size(side) x.
+#define MUON_BETA 0.95
+#define MUON_A 3.4445
+#define MUON_B (-4.7750)
+#define MUON_C 2.0315
+enum { MUON_STEPS = 5 };
+// Makes the root mean square of a change 0.2 rate, as Adam's is about (Liu et al., "Muon is scalable for LLM training",
+// 2025).
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    static inline double
+    muon_size(size_t side) {
+    return 0.2 * sqrt((double)side);
+}
 
 // The factor by which clipping scales gradients with this sum of squares; NaN when that is not finite.
 #ifdef __CUDACC__
 __host__ __device__
 #endif
     static inline double
-    adam_grad_scale(double clip, double squares) {
+    gradient_scale(double clip, double squares) {
     double norm = sqrt(squares);
     if (!isfinite(norm)) return (double)NAN;
     return clip > 0 && norm > clip ? clip / norm : 1;

@@ -123,6 +123,13 @@ void parameters_choose(Parameters *set, const char *prefix, bool inside) {
     }
 }
 
+void parameters_use_muon(Parameters *set, const char *prefix) {
+    for (size_t i = 0; i < set->count; i++) {
+        Parameter *item = set->items[i];
+        if (item->rank == 2 && item->dims[0] == item->dims[1] && begins_with(item, prefix)) item->muon = true;
+    }
+}
+
 const Parameter *parameters_find(const Parameters *set, const char *name) {
     for (size_t i = 0; i < set->count; i++)
         if (!strcmp(set->items[i]->name, name)) return set->items[i];

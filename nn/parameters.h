@@ -23,6 +23,7 @@ typedef struct Parameter {
     double fan_in;
     bool frozen; // no gradient, no update
     bool stays;  // frozen whatever is chosen
+    bool muon;   // Muon updates it, not Adam (nn/optimizer.h)
     Tensor tensor;
 } Parameter;
 
@@ -50,6 +51,8 @@ void parameters_zero_grad(Parameters *set);
 size_t parameters_freeze(Parameters *set, const char *prefix);
 // Until the next call, those whose names begin with `prefix` are trained alone (inside), or all others (not inside).
 void parameters_choose(Parameters *set, const char *prefix, bool inside);
+// From now on Muon updates the square matrices whose names begin with `prefix`.
+void parameters_use_muon(Parameters *set, const char *prefix);
 const Parameter *parameters_find(const Parameters *set, const char *name);
 // Elements without padding.
 size_t parameters_element_count(const Parameters *set);

@@ -209,6 +209,27 @@ static void adam(const double *in, double *out) {
     parameters_free(&set);
 }
 
+// Two updates of a matrix of two rows and columns.
+static void muon(const double *in, double *out) {
+    Parameters set;
+    Optimizer optimizer;
+    Error err = {0};
+    double norm;
+    parameters_init(&set, device);
+    Tensor *w = parameters_add(&set, INIT_ZERO, 0, 2, (size_t[]){2, 2}, "w");
+    parameters_use_muon(&set, "w");
+    assert_status_ok(parameters_allocate(&set, 1, &err), err);
+    for (int i = 0; i < 4; i++) w->value[i] = (real)in[i];
+    assert_status_ok(optimizer_create(&optimizer, &set, (OptimizerConfig){.weight_decay = in[5]}, &err), err);
+    for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < 4; i++) w->grad[i] = (real)in[6 + 4 * t + i];
+        assert_status_ok(optimizer_step(&optimizer, in[4], &norm, &err), err);
+        for (int i = 0; i < 4; i++) out[4 * t + i] = (double)w->value[i];
+    }
+    optimizer_free(&optimizer);
+    parameters_free(&set);
+}
+
 typedef struct Example {
     const char *name;
     int given, results;
@@ -230,6 +251,7 @@ static const Example examples[] = {
     {"Pseudo-Huber", 4, 4, huber},
     {"Learning rate", 9, 4, learning_rate},
     {"Adam", 12, 8, adam},
+    {"Muon", 14, 8, muon},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 

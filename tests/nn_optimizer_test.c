@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adam against its equations worked out in double, clipping, frozen parameters, and gradients that are not finite.
+// Adam and Muon against their equations worked out in double, clipping, frozen parameters, and gradients that are not
+// finite.
 #include "nn/optimizer.h"
 
 #include <setjmp.h>
@@ -7,6 +8,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Fixture {
@@ -57,6 +59,105 @@ static void three_steps_match_the_equations(void **state) {
     assert_float_equal(f.a->value[4], w, 2e-6);
     assert_float_equal(f.optimizer.ema[4], ema, 2e-6);
     teardown(&f);
+}
+
+// (I - 2 u u^T) with u of norm 1, which depends on `seed`.
+static void make_reflection(size_t n, double seed, double *q) {
+    double u[8], squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        u[i] = sin(seed * (double)(i + 1));
+        squares += u[i] * u[i];
+    }
+    for (size_t i = 0; i < n * n; i++) q[i] = (i / n == i % n) - 2 * u[i / n] * u[i % n] / squares;
+}
+
+// Two updates with the gradients P diag(s) Q, for which the steps of Newton and Schulz change each singular value
+// alone; a matrix that is not square, and one of another name, stay Adam's.
+static void muon_makes_singular_values_equal(void **state) {
+    (void)state;
+    enum { N = 6 };
+    const OptimizerConfig config = {.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1, .ema = 0.5};
+    static const double s[2][N] = {{3, 2, 1, 0.5, 0.1, 0}, {-1, 4, 0, 0.2, 0.3, 1}};
+    Parameters set;
+    Device *device;
+    Optimizer optimizer;
+    Error err = {0};
+    double p[N * N], q[N * N], w[N * N], ema[N * N], mean[N] = {0}, norm;
+    assert_int_equal(device_open("cpu", 2, &device, &err), STATUS_OK);
+    parameters_init(&set, device);
+    Tensor *t = parameters_add(&set, INIT_UNIFORM, 3, 2, (size_t[]){N, N}, "a.weight");
+    parameters_add(&set, INIT_UNIFORM, 3, 2, (size_t[]){N, N + 1}, "a.wide");
+    parameters_add(&set, INIT_UNIFORM, 3, 2, (size_t[]){N, N}, "b.weight");
+    parameters_use_muon(&set, "a.");
+    assert_true(set.items[0]->muon && !set.items[1]->muon && !set.items[2]->muon);
+    assert_int_equal(parameters_allocate(&set, 7, &err), STATUS_OK);
+    assert_int_equal(optimizer_create(&optimizer, &set, config, &err), STATUS_OK);
+    make_reflection(N, 1.3, p);
+    make_reflection(N, 0.7, q);
+    for (size_t i = 0; i < N * N; i++) ema[i] = w[i] = (double)t->value[i];
+    for (int step = 0; step < 2; step++) {
+        double x[N], squares = 0, keep = fmin(0.5, (2.0 + step) / (11.0 + step));
+        for (size_t k = 0; k < N; k++) {
+            mean[k] = 0.95 * mean[k] + 0.05 * s[step][k];
+            x[k] = 0.95 * mean[k] + 0.05 * s[step][k];
+            squares += x[k] * x[k];
+        }
+        for (size_t k = 0; k < N; k++) {
+            x[k] /= sqrt(squares);
+            for (int i = 0; i < 5; i++) x[k] = 3.4445 * x[k] - 4.775 * pow(x[k], 3) + 2.0315 * pow(x[k], 5);
+        }
+        for (size_t i = 0; i < N * N; i++) {
+            double grad = 0, update = 0;
+            for (size_t k = 0; k < N; k++) {
+                grad += p[i / N * N + k] * s[step][k] * q[k * N + i % N];
+                update += p[i / N * N + k] * x[k] * q[k * N + i % N];
+            }
+            t->grad[i] = (real)grad;
+            w[i] = (1 - 0.02 * 0.1) * w[i] - 0.02 * 0.2 * sqrt(N) * update;
+            ema[i] = keep * ema[i] + (1 - keep) * w[i];
+        }
+        assert_int_equal(optimizer_step(&optimizer, 0.02, &norm, NULL), STATUS_OK);
+    }
+    for (size_t i = 0; i < N * N; i++) {
+        assert_float_equal(t->value[i], w[i], 2e-6);
+        assert_float_equal(optimizer.ema[i], ema[i], 2e-6);
+    }
+    optimizer_free(&optimizer);
+    parameters_free(&set);
+    device_close(device);
+}
+
+// A gradient of zero leaves a matrix as it is, and the products' bits do not depend on the number of threads.
+static void muon_without_gradient_and_with_threads(void **state) {
+    (void)state;
+    enum { N = 40, MATRICES = 5 };
+    real *values[2];
+    for (int k = 0; k < 2; k++) {
+        Parameters set;
+        Device *device;
+        Optimizer optimizer;
+        Error err = {0};
+        double norm;
+        assert_int_equal(device_open("cpu", k ? 3 : 1, &device, &err), STATUS_OK);
+        parameters_init(&set, device);
+        for (int i = 0; i < MATRICES; i++) parameters_add(&set, INIT_UNIFORM, 3, 2, (size_t[]){N, N}, "a.%d", i);
+        parameters_use_muon(&set, "a");
+        assert_int_equal(parameters_allocate(&set, 7, &err), STATUS_OK);
+        assert_int_equal(optimizer_create(&optimizer, &set, (OptimizerConfig){.clip = 1}, &err), STATUS_OK);
+        values[k] = malloc(set.size * sizeof(real));
+        assert_non_null(values[k]);
+        memcpy(values[k], set.values, set.size * sizeof(real));
+        assert_int_equal(optimizer_step(&optimizer, 0.02, &norm, NULL), STATUS_OK);
+        assert_memory_equal(values[k], set.values, set.size * sizeof(real));
+        for (size_t i = 0; i < set.size; i++) set.grads[i] = (real)sin((double)(i * i));
+        assert_int_equal(optimizer_step(&optimizer, 0.02, &norm, NULL), STATUS_OK);
+        memcpy(values[k], set.values, set.size * sizeof(real));
+        optimizer_free(&optimizer);
+        parameters_free(&set);
+        device_close(device);
+    }
+    assert_memory_equal(values[0], values[1], MATRICES * N * N * sizeof(real));
+    for (int k = 0; k < 2; k++) free(values[k]);
 }
 
 static void clipping_scales_the_step_but_reports_the_norm(void **state) {
@@ -162,6 +263,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(restart_forgets_moments_and_average),
         cmocka_unit_test(three_steps_match_the_equations),
+        cmocka_unit_test(muon_makes_singular_values_equal),
+        cmocka_unit_test(muon_without_gradient_and_with_threads),
         cmocka_unit_test(clipping_scales_the_step_but_reports_the_norm),
         cmocka_unit_test(frozen_parameters_stay),
         cmocka_unit_test(chosen_parameters_change),

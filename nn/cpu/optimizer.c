@@ -2,6 +2,9 @@
 #include "nn/optimizer.h"
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/functions.h"
+#include "nn/matmul.h"
+
+#include <omp.h>
 
 enum { CHUNK = 1 << 13, LANES_OF_SUM = 16 };
 
@@ -21,7 +24,7 @@ void CPU_FN(sum_squares)(Device *device, const SumSquaresArgs *a) {
     for (size_t i = 0; i < a->arrays; i++) a->sum[i] = sum_array(a->array[i].count, a->grad + a->array[i].offset);
 }
 
-static void update(const AdamArgs *a, real scale, double decay, size_t first, size_t last) {
+static void update(const UpdateArgs *a, real scale, double decay, size_t first, size_t last) {
     real beta1 = (real)a->beta1, beta2 = (real)a->beta2, epsilon = (real)a->epsilon;
     real rate = (real)(a->rate / a->correct1), root = (real)(1 / sqrt(a->correct2)), keep = (real)(1 - a->rate * decay);
     real average = (real)a->ema_decay;
@@ -34,7 +37,7 @@ static void update(const AdamArgs *a, real scale, double decay, size_t first, si
     for (size_t i = first; a->ema && i < last; i++) a->ema[i] = average * a->ema[i] + (1 - average) * a->value[i];
 }
 
-static void update_array(const Device *device, const AdamArgs *a, OptimizerArray array, real scale) {
+static void update_array(const Device *device, const UpdateArgs *a, OptimizerArray array, real scale) {
     double decay = array.decays ? a->decay : 0;
 #pragma omp parallel for schedule(static) num_threads(device->threads) if (array.count > CHUNK)
     for (size_t c = 0; c < chunk_count(array.count, CHUNK); c++) {
@@ -43,9 +46,80 @@ static void update_array(const Device *device, const AdamArgs *a, OptimizerArray
     }
 }
 
-void CPU_FN(adam)(Device *device, const AdamArgs *a) {
+// The factor of all gradients; NaN: nothing changes.
+static double scale_of(const UpdateArgs *a) {
     double squares = 0;
     for (size_t i = 0; i < a->arrays; i++) squares += a->squares[i];
-    double scale = adam_grad_scale(a->clip, squares);
-    for (size_t i = 0; i < a->arrays && !isnan(scale); i++) update_array(device, a, a->array[i], (real)scale);
+    return gradient_scale(a->clip, squares);
+}
+
+void CPU_FN(adam)(Device *device, const UpdateArgs *a) {
+    double scale = scale_of(a);
+    for (size_t i = 0; i < a->arrays && !isnan(scale); i++)
+        if (!a->array[i].side) update_array(device, a, a->array[i], (real)scale);
+}
+
+// ---- Muon
+
+static bool product(Transpose ta, size_t n, const real *a, const real *b, real beta, real *c) {
+    return matmul(PRECISION_F32, ta, PLAIN, n, n, n, a, n, b, n, beta, c, n);
+}
+
+// The new mean gradient, as it is to be made orthogonal: of norm 1.
+static void mean_gradient(const UpdateArgs *a, OptimizerArray array, real scale, real *x) {
+    const real *grad = a->grad + array.offset, beta = (real)MUON_BETA;
+    real *m = a->m + array.offset;
+    for (size_t i = 0; i < array.count; i++) {
+        real g = (1 - beta) * grad[i] * scale;
+        m[i] = beta * m[i] + g;
+        x[i] = beta * m[i] + g;
+    }
+    double squares = sum_array(array.count, x);
+    real factor = squares > 0 ? (real)(1 / sqrt(squares)) : 0;
+    for (size_t i = 0; i < array.count; i++) x[i] *= factor;
+}
+
+// *x, of norm 1, becomes nearly orthogonal; s and y (n * n) are room, of which one has the result.
+static bool make_orthogonal(size_t n, real **x, real *s, real *y) {
+    bool ok = true;
+    for (int step = 0; step < MUON_STEPS && ok; step++) {
+        ok = product(TRANSPOSED, n, *x, *x, 0, s) && product(PLAIN, n, s, s, 0, y);
+        for (size_t i = 0; i < n * n; i++) y[i] = (real)MUON_B * s[i] + (real)MUON_C * y[i];
+        memcpy(s, *x, n * n * sizeof *s);
+        ok = ok && product(PLAIN, n, *x, y, (real)MUON_A, s);
+        real *next = s;
+        s = *x;
+        *x = next;
+    }
+    return ok;
+}
+
+static bool update_matrix(const UpdateArgs *a, OptimizerArray array, real scale, real *room) {
+    real *x = room, average = (real)a->ema_decay;
+    mean_gradient(a, array, scale, x);
+    if (!make_orthogonal(array.side, &x, room + array.count, room + 2 * array.count)) return false;
+    real rate = (real)(a->rate * muon_size(array.side)), keep = (real)(1 - a->rate * a->decay);
+    for (size_t n = 0; n < array.count; n++) {
+        size_t i = array.offset + n;
+        a->value[i] = keep * a->value[i] - rate * x[n];
+        if (a->ema) a->ema[i] = average * a->ema[i] + (1 - average) * a->value[i];
+    }
+    return true;
+}
+
+void CPU_FN(muon)(Device *device, const UpdateArgs *a) {
+    double scale = scale_of(a);
+    size_t largest = 0;
+    for (size_t i = 0; i < a->arrays; i++)
+        if (a->array[i].side && a->array[i].count > largest) largest = a->array[i].count;
+    if (!largest || isnan(scale)) return;
+    ArenaMark mark = arena_mark(&device->scratch);
+    real *room = device_scratch(device, (size_t)device->threads * 3 * largest);
+    bool ok = true;
+#pragma omp parallel for schedule(static) num_threads(device->threads) reduction(&& : ok)
+    for (size_t i = 0; i < (room ? a->arrays : 0); i++)
+        if (a->array[i].side)
+            ok = update_matrix(a, a->array[i], (real)scale, room + (size_t)omp_get_thread_num() * 3 * largest) && ok;
+    if (!ok) device_fail(device, STATUS_FAILED, "the optimiser's matrix product failed");
+    arena_release(&device->scratch, mark);
 }

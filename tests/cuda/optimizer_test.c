@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates on the device: more parameters than a launch takes, frozen ones, clipping, and gradients that are no numbers.
+// Updates on the device: more parameters than a launch takes, Muon's matrices, frozen ones, clipping, and gradients
+// that are no numbers.
 #include "tests/test.h"
 
 #include "nn/backend.h"
@@ -15,15 +16,17 @@ typedef struct Side {
 } Side;
 
 static size_t rows_of(size_t i) { return 1 + i * i % 90; }
+static size_t cols_of(size_t i) { return i % 5 == 4 ? rows_of(i) : 30; } // every fifth is square
 
 static void open_side(Side *side, Device *device, double clip) {
     Error err = {0};
     side->device = device;
     parameters_init(&side->set, device);
     for (size_t i = 0; i < PARAMETERS; i++) {
-        size_t dims[2] = {rows_of(i), 30};
+        size_t dims[2] = {rows_of(i), cols_of(i)};
         parameters_add(&side->set, INIT_UNIFORM, 3, i % 3 ? 2 : 1, dims, "%s.%zu", i == FROZEN ? "still" : "p", i);
     }
+    parameters_use_muon(&side->set, "p");
     assert_status_ok(parameters_allocate(&side->set, 5, &err), err);
     assert_int_equal(parameters_freeze(&side->set, "still"), 1);
     OptimizerConfig config = {0.9, 0.99, 1e-8, 0.1, clip, 0.99};
