@@ -98,7 +98,7 @@ static const Option options[] = {
      "Learning rate at the end of the cosine schedule."},
     {"train.warmup", OPTION_INT, AT(train.warmup), 0, 1e9, "steps", "50", NULL, "Steps of linear warm-up."},
     {"train.weight_decay", OPTION_REAL, AT(train.weight_decay), 0, 10, "", "0", NULL,
-     "Decoupled weight decay (AdamW); 0: Adam."},
+     "Decoupled weight decay of matrices and convolutions, as in AdamW; 0: none."},
     {"train.clip", OPTION_REAL, AT(train.clip), 0, 1e9, "", "1", NULL, "Largest norm of the gradient; 0: not clipped."},
     {"train.ema", OPTION_REAL, AT(train.ema), 0, 0.9999999, "", "0.998", NULL,
      "Decay of the moving average of the weights, which evaluation uses; 0: off."},

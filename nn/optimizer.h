@@ -3,9 +3,8 @@
 // gradient's norm, and an exponential moving average (EMA) of the weights. Moments and EMA are blocks laid out like
 // Parameters.values.
 //
-// Muon (Jordan et al., 2024) updates the square matrices that parameters_use_muon names: by the orthogonal matrix
-// nearest to the mean gradient, to within the steps of Newton and Schulz that find it, so that every direction of
-// the matrix changes at the same speed. It has no mean square.
+// Muon (Jordan et al., 2024) updates the square matrices that parameters_use_muon names. It replaces the mean gradient
+// by a nearly orthogonal matrix, so every direction of a matrix changes at about the same speed. It has no mean square.
 #ifndef VPD_NN_OPTIMIZER_H
 #define VPD_NN_OPTIMIZER_H
 

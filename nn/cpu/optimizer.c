@@ -24,17 +24,22 @@ void CPU_FN(sum_squares)(Device *device, const SumSquaresArgs *a) {
     for (size_t i = 0; i < a->arrays; i++) a->sum[i] = sum_array(a->array[i].count, a->grad + a->array[i].offset);
 }
 
+// The moving average of the weights from `first` to `last`.
+static void follow(const UpdateArgs *a, size_t first, size_t last) {
+    real average = (real)a->ema_decay;
+    for (size_t i = first; a->ema && i < last; i++) a->ema[i] = average * a->ema[i] + (1 - average) * a->value[i];
+}
+
 static void update(const UpdateArgs *a, real scale, double decay, size_t first, size_t last) {
     real beta1 = (real)a->beta1, beta2 = (real)a->beta2, epsilon = (real)a->epsilon;
     real rate = (real)(a->rate / a->correct1), root = (real)(1 / sqrt(a->correct2)), keep = (real)(1 - a->rate * decay);
-    real average = (real)a->ema_decay;
     for (size_t i = first; i < last; i++) {
         real g = a->grad[i] * scale;
         a->m[i] = beta1 * a->m[i] + (1 - beta1) * g;
         a->v[i] = beta2 * a->v[i] + (1 - beta2) * g * g;
         a->value[i] = keep * a->value[i] - rate * a->m[i] / (real_sqrt(a->v[i]) * root + epsilon);
     }
-    for (size_t i = first; a->ema && i < last; i++) a->ema[i] = average * a->ema[i] + (1 - average) * a->value[i];
+    follow(a, first, last);
 }
 
 static void update_array(const Device *device, const UpdateArgs *a, OptimizerArray array, real scale) {
@@ -95,15 +100,13 @@ static bool make_orthogonal(size_t n, real **x, real *s, real *y) {
 }
 
 static bool update_matrix(const UpdateArgs *a, OptimizerArray array, real scale, real *room) {
-    real *x = room, average = (real)a->ema_decay;
+    real *x = room;
     mean_gradient(a, array, scale, x);
     if (!make_orthogonal(array.side, &x, room + array.count, room + 2 * array.count)) return false;
     real rate = (real)(a->rate * muon_size(array.side)), keep = (real)(1 - a->rate * a->decay);
-    for (size_t n = 0; n < array.count; n++) {
-        size_t i = array.offset + n;
-        a->value[i] = keep * a->value[i] - rate * x[n];
-        if (a->ema) a->ema[i] = average * a->ema[i] + (1 - average) * a->value[i];
-    }
+    real *value = a->value + array.offset;
+    for (size_t i = 0; i < array.count; i++) value[i] = keep * value[i] - rate * x[i];
+    follow(a, array.offset, array.offset + array.count);
     return true;
 }
 

@@ -52,7 +52,6 @@ void sum_squares_cuda(Device *device, const SumSquaresArgs *a) {
 // The factors of an update.
 struct Factors {
     real beta1, beta2, epsilon, rate, root, keep, keep_decaying, average;
-    double clip, muon_rate;
 };
 
 static Factors factors_of(const UpdateArgs *a) {
@@ -63,16 +62,14 @@ static Factors factors_of(const UpdateArgs *a) {
             .root = static_cast<real>(1 / sqrt(a->correct2)),
             .keep = 1,
             .keep_decaying = static_cast<real>(1 - a->rate * a->decay),
-            .average = static_cast<real>(a->ema_decay),
-            .clip = a->clip,
-            .muon_rate = a->rate};
+            .average = static_cast<real>(a->ema_decay)};
 }
 
 // By which all gradients are scaled; NaN: nothing changes. The whole block takes part.
-static __device__ double scale_of(const Arrays &arrays, const UpdateArgs &a, const Factors &f) {
+static __device__ double scale_of(const Arrays &arrays, const UpdateArgs &a) {
     double squares = 0;
     THREAD_LOOP(i, arrays.all) squares += a.squares[i];
-    return gradient_scale(f.clip, block_sum(squares));
+    return gradient_scale(a.clip, block_sum(squares));
 }
 
 // The array of this block.
@@ -88,7 +85,7 @@ static __device__ void change(const UpdateArgs &a, const Factors &f, size_t i, r
 }
 
 static __global__ void update(const __grid_constant__ Arrays arrays, UpdateArgs a, Factors f) {
-    double scale = scale_of(arrays, a, f);
+    double scale = scale_of(arrays, a);
     if (isnan(scale)) return;
     size_t j = array_of_block(arrays);
     const OptimizerArray &array = arrays.array[j];
@@ -160,7 +157,7 @@ static __device__ void mean_gradient(const OptimizerArray &array, const UpdateAr
 // room: 3 * `largest` numbers a block, from that of matrix `matrix` on.
 static __global__ void orthogonal_update(const __grid_constant__ Arrays arrays, UpdateArgs a, Factors f, real *room,
                                          size_t matrix, size_t largest) {
-    double scale = scale_of(arrays, a, f);
+    double scale = scale_of(arrays, a);
     if (isnan(scale)) return;
     const OptimizerArray &array = arrays.array[array_of_block(arrays)];
     unsigned n = static_cast<unsigned>(array.side);
@@ -176,7 +173,7 @@ static __global__ void orthogonal_update(const __grid_constant__ Arrays arrays, 
         s = x;
         x = next;
     }
-    real rate = static_cast<real>(f.muon_rate * muon_size(array.side));
+    real rate = static_cast<real>(a.rate * muon_size(array.side));
     THREAD_LOOP(i, array.count) change(a, f, array.offset + i, f.keep_decaying, rate * x[i]);
 }
 
