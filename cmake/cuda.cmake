@@ -85,7 +85,7 @@ if(VPD_WITH_CUDA)
   list(GET vpd_architectures -1 newest)
   list(TRANSFORM vpd_architectures APPEND "-real" OUTPUT_VARIABLE CMAKE_CUDA_ARCHITECTURES)
   list(APPEND CMAKE_CUDA_ARCHITECTURES "${newest}-virtual")
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/nvcc_log ${VPD_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/nvcc_log ${vpd_compiler_launcher})
   set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
   enable_language(CUDA)
 
