@@ -21,14 +21,16 @@ namespace {
 
 // Threads that wait for one another: a block's, or a warp's.
 struct Barrier {
-    unsigned expected, arrived;
-    const char *file; // of the first that arrived
+    unsigned first, expected, arrived; // threads first to first + expected - 1
+    const char *file;                  // of the first that arrived
     int line;
 };
 
 struct Warp {
     Barrier barrier;
-    CudaOnCpuWords words[2][WARP]; // what lanes publish; the next round does not overwrite what is still being read
+    // What lanes publish; the next round does not overwrite what is still being read.
+    CudaOnCpuWords words[2][WARP];
+    unsigned ballot[2];
 };
 
 struct Thread {
@@ -104,7 +106,7 @@ void run_threads() {
 
 void wait_at(Barrier *barrier, const char *what, const char *file, int line) {
     unsigned self = threadIdx.x;
-    if (barrier->arrived && (barrier->line != line || strcmp(barrier->file, file) != 0)) {
+    if (barrier->arrived && (barrier->line != line || (barrier->file != file && strcmp(barrier->file, file) != 0))) {
         snprintf(report, sizeof report, "block %u: thread %u is at %s in %s:%d while others wait in %s:%d", blockIdx.x,
                  self, what, file, line, barrier->file, barrier->line);
         block.broken = true;
@@ -113,9 +115,9 @@ void wait_at(Barrier *barrier, const char *what, const char *file, int line) {
     barrier->line = line;
     if (!block.broken && ++barrier->arrived == barrier->expected) {
         size_t first = block.ready.size();
-        for (unsigned t = 0; t < block.count; t++) {
-            if (block.threads[t].waits_at == barrier) block.ready.push_back(t);
-            if (block.threads[t].waits_at == barrier) block.threads[t].waits_at = nullptr;
+        for (unsigned t = barrier->first; t < barrier->first + barrier->expected; t++) {
+            if (t != self) block.ready.push_back(t);
+            block.threads[t].waits_at = nullptr;
         }
         shuffle(block.ready.data() + first, block.ready.size() - first);
         barrier->arrived = 0;
@@ -159,11 +161,11 @@ void reset_fibers() {
 void run_block(unsigned index, size_t shared) {
     blockIdx.x = index;
     block.begun = block.ended = 0;
-    block.all = {block.count, 0, nullptr, 0};
+    block.all = {0, block.count, 0, nullptr, 0};
     for (unsigned t = 0; t < block.count; t++) {
         block.order[t] = t;
         block.threads[t] = {};
-        block.warps[t / WARP].barrier = {WARP, 0, nullptr, 0};
+        block.warps[t / WARP].barrier = {t / WARP * WARP, WARP, 0, nullptr, 0};
     }
     shuffle(block.order, block.count);
     if (shared) memset(block.shared, 0xff, shared);
@@ -233,10 +235,12 @@ const CudaOnCpuWords *cuda_on_cpu_sync_warp(unsigned mask, CudaOnCpuWords words,
 }
 
 unsigned cuda_on_cpu_ballot(unsigned mask, bool vote, const char *file, int line) {
-    const CudaOnCpuWords *votes = cuda_on_cpu_sync_warp(mask, {{vote}}, file, line);
-    unsigned ballot = 0;
-    for (int lane = 0; lane < WARP; lane++) ballot |= static_cast<unsigned>(votes[lane].word[0] != 0) << lane;
-    return ballot;
+    Warp *warp = &block.warps[threadIdx.x / WARP];
+    unsigned *ballot = &warp->ballot[block.threads[threadIdx.x].round % 2];
+    if (warp->barrier.arrived == 0) *ballot = 0;
+    *ballot |= static_cast<unsigned>(vote) << threadIdx.x % WARP;
+    cuda_on_cpu_sync_warp(mask, {}, file, line);
+    return *ballot;
 }
 
 void cuda_on_cpu_seed(uint64_t new_seed) { seed = new_seed; }

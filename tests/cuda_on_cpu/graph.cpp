@@ -67,11 +67,14 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t) {
+    cudaError_t error = cudaSuccess;
+    cuda_on_cpu_enter(); // once for all
     for (cudaGraphNode_t node : exec->graph->nodes) {
-        cudaError_t error = cuda_on_cpu_lost() ? cudaErrorLaunchFailure : node->run();
-        if (error != cudaSuccess) return error;
+        error = cuda_on_cpu_lost() ? cudaErrorLaunchFailure : node->run();
+        if (error != cudaSuccess) break;
     }
-    return cudaSuccess;
+    cuda_on_cpu_leave();
+    return error;
 }
 
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,

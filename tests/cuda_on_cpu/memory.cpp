@@ -56,6 +56,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
     if (!memory.base) {
         void *base = mmap(nullptr, REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         CHECK(base != MAP_FAILED);
+        madvise(base, REGION, MADV_HUGEPAGE); // where there are such pages, the guard is closed sooner
         memory.base = static_cast<char *>(base);
     }
     if (cuda_on_cpu_lost()) return cudaErrorLaunchFailure;
