@@ -136,6 +136,8 @@ static json_t *describe_rollout(const char *path, const RolloutFile *r) {
         r->camera_frames > 1, "checkpoint", r->checkpoint, "checkpoint_hash", r->checkpoint_hash, "dataset", r->dataset,
         "episode", r->episode, "first_frame", r->first_frame, "frame_stride", r->frame_stride);
     if (!out) return NULL;
+    size_t mirrored = now->N - rollout_drawn(now);
+    if (mirrored) json_object_set_new(out, "mirror_images", json_integer((json_int_t)mirrored));
     if (now->body) json_object_set_new(out, "bodies", json_integer((json_int_t)count_bodies(now)));
     if (r->set_count > 1) {
         json_object_set_new(out, "past_particles", count_past(r));

@@ -48,7 +48,7 @@ fi
 line() { grep -qE "^ *$1 +$2\$" "$folder/stdout" || fail "no line \"$1 $2\" of inspect: $(cat "$folder/stdout")"; }
 expect 0 "" "" "$VPD" export -q "$run" --safetensors "$folder/w.safetensors"
 expect 0 "kind" "" "$VPD" inspect "$out"
-line kind rollout; line steps 3; line bodies "[0-9]+"; line features 6; line cameras 5; line "background" "[0-9]+"; line edits -
+line kind rollout; line steps 3; line bodies "[0-9]+"; line mirror_images "[0-9]+"; line features 6; line cameras 5; line "background" "[0-9]+"; line edits -
 grep -q "past_particles" "$folder/stdout" && fail "inspect tells of past particles, which rollouts of bodies do not have"
 expect 0 "kind" "" "$VPD" inspect "$data"
 line kind "data set"; line episodes 3; line frames 9; line width 64; line mask yes
