@@ -104,7 +104,7 @@ static const Option options[] = {
      "Decay of the moving average of the weights, which evaluation uses; 0: off."},
     LOSS_TERMS(TERM_ROW){"train.motion_steps", OPTION_INT, AT(train.motion_steps), 0, 1e9, "steps", "0", NULL,
                          "Steps at the beginning that train the dynamics alone, without pictures. With "
-                         "gnn.graph=bodies the default is three quarters of train.steps, or 0 with train.init_motion."},
+                         "gnn.graph=bodies the default is seven tenths of train.steps, or 0 with train.init_motion."},
     {"train.labels", OPTION_ENUM, AT(train.labels), 0, 0, "", "video", "video|states",
      "Where bodies go in windows: as the video shows, or by the poses in state/* of the data, for rigid objects."},
     {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
@@ -243,7 +243,7 @@ static Status apply_bodies(Config *config, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "gnn.L: expected at most %d rounds with gnn.graph=bodies, found %ld",
                          BODY_MAX_ROUNDS, config->gnn.L);
     if (is_default(config, "train.motion_steps") && config->model.T > 1)
-        train->motion_steps = train->init_motion[0] ? 0 : 3 * train->steps / 4;
+        train->motion_steps = train->init_motion[0] ? 0 : 7 * train->steps / 10;
     if (!is_default(config, "train.rollout") || !is_default(config, "train.rollout_from")) return STATUS_OK;
     train->rollout = (IntList){4, {1, 2, 3, 6}};
     train->rollout_from = (RealList){4, {0, 0.4, 0.6, 0.85}};

@@ -27,8 +27,8 @@ static long motion_steps(const char *more) {
 
 static void bodies_learn_motion_first(void **state) {
     (void)state;
-    assert_int_equal(motion_steps("model.preset=tiny"), 450);
-    assert_int_equal(motion_steps("train.init=a.h5"), 450);
+    assert_int_equal(motion_steps("model.preset=tiny"), 420);
+    assert_int_equal(motion_steps("train.init=a.h5"), 420);
     assert_int_equal(motion_steps("train.init_motion=a.h5"), 0);
     assert_int_equal(motion_steps("train.motion_steps=0"), 0);
     assert_int_equal(motion_steps("train.motion_steps=7"), 7);
