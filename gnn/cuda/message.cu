@@ -2,6 +2,83 @@
 #include "gnn/cuda/functions.h"
 #include "gnn/cuda/message_run.h"
 
+#include <stdlib.h>
+
+// ---- messages that wait for each other's command (CudaState.held)
+
+struct HeldMessages {
+    MessageKernel kernel;
+    MessageJobs jobs;
+};
+
+static HeldMessages *held_of(Device *device) { return static_cast<HeldMessages *>(cuda_state(device)->held.memory); }
+
+// Blocks of a launch that the GPU has at once; 0 if they cannot wait for each other.
+static unsigned blocks_at_once(Device *device, const MessageKernel &kernel) {
+    int each = 0;
+    if (!cuda_state(device)->cooperative) return 0;
+    cuda_opt_in(device, kernel.run, kernel.shared, kernel.name);
+    cuda_ok(device,
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel.run, static_cast<int>(kernel.threads),
+                                                          kernel.shared),
+            kernel.name);
+    return static_cast<unsigned>(each * cuda_state(device)->processors);
+}
+
+static void add_steps(MessageJobs *jobs, unsigned job, unsigned *most) {
+    for (unsigned phase = 0; phase < MESSAGE_PHASES; phase++) {
+        unsigned blocks = jobs->job[job].blocks[phase];
+        if (blocks == 0) continue;
+        jobs->step[jobs->steps++] = {static_cast<unsigned char>(job), static_cast<unsigned char>(phase)};
+        *most = blocks > *most ? blocks : *most;
+    }
+}
+
+// A command for each step: where blocks cannot wait for each other, and where there is one step.
+static void give_steps(Device *device, const MessageKernel &kernel, const MessageJobs &jobs) {
+    MessageJobs one = {};
+    one.steps = 1;
+    for (unsigned i = 0; i < jobs.steps; i++) {
+        unsigned phase = jobs.step[i].phase;
+        one.job[0] = jobs.job[jobs.step[i].job];
+        one.step[0] = {0, static_cast<unsigned char>(phase)};
+        cuda_launch(device, kernel.name, one.job[0].blocks[phase], kernel.threads, kernel.shared, kernel.run, one);
+    }
+}
+
+static void give(Device *device) {
+    HeldMessages *held = held_of(device);
+    const MessageKernel &kernel = held->kernel;
+    unsigned most = 0;
+    cuda_state(device)->op = kernel.name;
+    for (unsigned i = 0; i < held->jobs.jobs; i++) add_steps(&held->jobs, i, &most);
+    unsigned at_once = held->jobs.steps > 1 ? blocks_at_once(device, kernel) : 0;
+    if (at_once == 0) return give_steps(device, kernel, held->jobs);
+    cuda_submit(device, CudaKernelCall<MessageJobs>{kernel.name,
+                                                    kernel.run,
+                                                    most < at_once ? most : at_once,
+                                                    kernel.threads,
+                                                    kernel.shared,
+                                                    true,
+                                                    {held->jobs}});
+}
+
+void message_hold(Device *device, const MessageKernel &kernel, const MessageJob &job) {
+    CudaHeldOps *ops = &cuda_state(device)->held;
+    if (!ops->memory && !(ops->memory = calloc(1, sizeof(HeldMessages))))
+        return device_fail(device, STATUS_FAILED, "out of memory for the messages of a step");
+    HeldMessages *held = held_of(device);
+    if (held->kernel != kernel || held->jobs.jobs == MESSAGE_JOBS) cuda_give_held(device);
+    if (!ops->give) {
+        memset(held, 0, sizeof *held); // equal calls have equal bytes
+        held->kernel = kernel;
+        ops->give = give;
+    }
+    held->jobs.job[held->jobs.jobs++] = job;
+}
+
+// ---- ops
+
 static bool fits(Device *device, const MessageArgs *m) {
     if (m->hidden <= MESSAGE_WIDEST && m->out <= MESSAGE_WIDEST) return true;
     device_fail(device, STATUS_FAILED, "CUDA: model.C is %zu; at most %zu there", m->hidden, MESSAGE_WIDEST);

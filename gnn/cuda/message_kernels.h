@@ -1,12 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward and backward pass of the fused MLP. A block takes tiles of rows through all layers in registers and shared
 // memory. It writes only what the caller keeps, sums by group or other end, and its part of the weights' gradients.
+// One launch does several messages, one after the other; all blocks wait for each other in between.
 #ifndef VPD_GNN_CUDA_MESSAGE_KERNELS_H
 #define VPD_GNN_CUDA_MESSAGE_KERNELS_H
 
 #include "gnn/cuda/message_tiles.h"
 
 constexpr real NORM_EPS = 1e-5f;
+
+// Shared memory of a block beside that of its job: places known when this is compiled take no registers.
+typedef struct BlockMemory {
+    TileRows rows;
+    real *strip, *buffers;
+} BlockMemory;
+
+template <class S> constexpr size_t ROWS_ROOM = 4 * S::MOST_ROWS + 4;
+template <class S> constexpr size_t STRIP_ROOM = S::STRIP *S::WIDTH;
+
+template <class S> static __device__ inline BlockMemory block_memory(real *memory) {
+    int32_t *at = reinterpret_cast<int32_t *>(memory), *end = at + 4 * S::MOST_ROWS;
+    unsigned *numbers = reinterpret_cast<unsigned *>(end);
+    return {{at, at + S::MOST_ROWS, at + 2 * S::MOST_ROWS, at + 3 * S::MOST_ROWS, numbers, numbers + 1},
+            memory + ROWS_ROOM<S>,
+            memory + ROWS_ROOM<S> + STRIP_ROOM<S>};
+}
 
 // ---- one tile
 
@@ -117,12 +135,13 @@ static __device__ inline void multiply_rows(const MessageArgs &m, const MessageW
 
 // ---- forward
 
-template <class S> static __device__ inline void forward_block(const MessageArgs &m, const MessageWork &w) {
-    SHARED(real, memory);
+template <class S>
+static __device__ inline void forward_block(const MessageArgs &m, const MessageWork &w, const BlockMemory &memory) {
     unsigned h = hidden_width(m), o = out_width(m), tile_rows = blockDim.x / CUDA_WARP * S::ROWS;
-    real *x = memory, *strip = x + tile_rows * S::STRIDE;
-    TileRows t = tile_rows_in(strip + S::STRIP * S::WIDTH, tile_rows);
-    BLOCK_LOOP(tile, w.tiles) {
+    real *x = memory.buffers, *strip = memory.strip;
+    const TileRows &t = memory.rows;
+    UNROLL(1)
+    for (unsigned tile = blockIdx.x; tile < w.tiles; tile = *t.tile + gridDim.x) {
         find_rows(m, w, tile, tile_rows, t);
         typename S::Hidden a;
         HiddenSlopes<S> slopes;
@@ -144,17 +163,12 @@ template <class S> static __device__ inline void forward_block(const MessageArgs
         multiply_rows<S>(m, w, t, x, strip);
         if (!w.segments.sum) continue;
         __syncthreads();
-        sum_segments(m, w, tile, tile_rows, t, x, S::STRIDE);
+        sum_segments(m, w, tile_rows, t, x, S::STRIDE);
     }
 }
 
-template <class S>
-static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void forward_tiles(MessageArgs m, MessageWork w) {
-    if constexpr (TENSOR_CORES || !S::TENSOR) forward_block<S>(m, w);
-}
-
 // Finishes segments that no tile holds completely: empty ones, and those that need the sum of their pieces.
-static __global__ void finish_segments(MessageArgs m, MessageWork w) {
+static __device__ inline void finish_segments(const MessageArgs &m, const MessageWork &w) {
     const MessageSegments &s = w.segments;
     WARP_LOOP(segment, s.count) {
         size_t first = segment_start(m, w, segment), last = segment_start(m, w, segment + 1);
@@ -207,6 +221,12 @@ static __device__ inline void row_gradient(const MessageArgs &m, const TileRows 
     UNROLL_LOOP(j, COLS) dy[j] += share * mean[j];
 }
 
+// Where a tile's part of the weights' gradients begins, and whether the tile adds to it: the first one does not.
+static __device__ inline real *part_at(const MessageWork &w, const TileRows &t, size_t offset) {
+    return w.slots.part + *t.part * w.slots.part_size + offset;
+}
+static __device__ inline bool adds(const TileRows &t) { return *t.tile != *t.part; }
+
 // to[j] = (or += with `add`) the column sums of x (tile rows, n), which each warp has just written; ends with x visible
 // to all warps.
 template <class S, int COLS>
@@ -245,8 +265,8 @@ static __device__ inline void norm_backward(const MessageArgs &m, const real (&d
 // Replaces the last products in z (tile rows, out) by their gradients; also gradients of residual, gain, offset and
 // last bias.
 template <class S>
-static __device__ inline void output_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
-                                              real *z, real *strip, real *part) {
+static __device__ inline void output_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *z,
+                                              real *strip) {
     unsigned n = out_width(m);
     real dgain[S::OUT] = {}, doffset[S::OUT] = {};
     UNROLL(1)
@@ -264,9 +284,9 @@ static __device__ inline void output_backward(const MessageArgs &m, const Messag
         }
         write_columns(v, n, line);
     }
-    if (m.gain) tile_column_sums(dgain, n, add, strip, part + w.gain);
-    if (m.gain) tile_column_sums(doffset, n, add, strip, part + w.offset);
-    sum_columns<S, S::OUT>(z, n, add, strip, part + (m.weight2 ? w.bias2 : w.bias1));
+    if (m.gain) tile_column_sums(dgain, n, adds(t), strip, part_at(w, t, w.gain));
+    if (m.gain) tile_column_sums(doffset, n, adds(t), strip, part_at(w, t, w.offset));
+    sum_columns<S, S::OUT>(z, n, adds(t), strip, part_at(w, t, m.weight2 ? w.bias2 : w.bias1));
 }
 
 // to (depth, n) = (or += with `add`) a^T d over the tile's rows, in lines of S::STRIDE. The caller provides barriers.
@@ -279,8 +299,8 @@ static __device__ inline void outer(real *a, unsigned depth, real *d, unsigned n
 // The products' shares in the gradients of the rows, which are added to m.drows, and gradients of their weights; x and
 // d are two buffers.
 template <class S>
-static __device__ inline void products_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
-                                                real *x, real *d, real *strip, real *part) {
+static __device__ inline void products_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *x,
+                                                real *d, real *strip) {
     unsigned h = hidden_width(m), o = out_width(m);
     UNROLL(1)
     for (unsigned i = 0; i < MESSAGE_PRODUCTS; i++) {
@@ -293,7 +313,7 @@ static __device__ inline void products_backward(const MessageArgs &m, const Mess
         read_rows(m.rows, t, o, rows);
         tile_store(rows, o, x, S::STRIDE);
         __syncthreads();
-        if (p.dweight) outer<S, S::HIDDEN>(x, o, d, h, add, part + w.product[i]);
+        if (p.dweight) outer<S, S::HIDDEN>(x, o, d, h, adds(t), part_at(w, t, w.product[i]));
         product_turned<S>(d, h, p.weight, w.turned.product[i], o, strip, rows);
         tile_store(rows, o, d, S::STRIDE); // each warp adds whole rows
         S::share();
@@ -309,9 +329,8 @@ static __device__ inline void products_backward(const MessageArgs &m, const Mess
 // Backward pass of the hidden layers: da, and gradients of their weights and biases. Expects ha and hb as
 // hidden_again() leaves them.
 template <class S>
-static __device__ inline void layers_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
-                                              real *ha, real *hb, real *dz, real *strip, real *part,
-                                              typename S::Hidden &da) {
+static __device__ inline void layers_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *ha,
+                                              real *hb, real *dz, real *strip, typename S::Hidden &da) {
     unsigned h = hidden_width(m), o = out_width(m);
     HiddenSlopes<S> slope_a, slope_b;
     hidden_again<S>(m, w, t, ha, hb, dz, strip, slope_a, slope_b);
@@ -322,24 +341,24 @@ static __device__ inline void layers_backward(const MessageArgs &m, const Messag
         tile_store(y, o, dz, S::STRIDE);
     }
     S::share();
-    output_backward<S>(m, w, t, add, dz, strip, part);
+    output_backward<S>(m, w, t, dz, strip);
     if (m.weight2) {
-        if (m.dweight2) outer<S, S::OUT>(hb, h, dz, o, add, part + w.weight2);
+        if (m.dweight2) outer<S, S::OUT>(hb, h, dz, o, adds(t), part_at(w, t, w.weight2));
         product_turned<S>(dz, o, m.weight2, w.turned.weight2, h, strip, da);
         slope_b.multiply(da);
         tile_store(da, h, hb, S::STRIDE);
         S::share();
-        sum_columns<S, S::HIDDEN>(hb, h, add, strip, part + w.bias1);
-        if (m.dweight1) outer<S, S::HIDDEN>(ha, h, hb, h, add, part + w.weight1);
+        sum_columns<S, S::HIDDEN>(hb, h, adds(t), strip, part_at(w, t, w.bias1));
+        if (m.dweight1) outer<S, S::HIDDEN>(ha, h, hb, h, adds(t), part_at(w, t, w.weight1));
         product_turned<S>(hb, h, m.weight1, w.turned.weight1, h, strip, da);
     } else {
-        if (m.dweight1) outer<S, S::OUT>(ha, h, dz, o, add, part + w.weight1);
+        if (m.dweight1) outer<S, S::OUT>(ha, h, dz, o, adds(t), part_at(w, t, w.weight1));
         product_turned<S>(dz, o, m.weight1, w.turned.weight1, h, strip, da);
     }
     slope_a.multiply(da);
     tile_store(da, h, ha, S::STRIDE);
     S::share();
-    sum_columns<S, S::HIDDEN>(ha, h, add, strip, part + w.bias0);
+    sum_columns<S, S::HIDDEN>(ha, h, adds(t), strip, part_at(w, t, w.bias0));
 }
 
 // Whether k rows share one line of the term.
@@ -380,8 +399,8 @@ static __device__ inline void inputs_backward(const MessageArgs &m, const Messag
 
 // Gradients of terms from da (tile rows, hidden) in shared memory; x is another such buffer.
 template <class S>
-static __device__ inline void terms_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
-                                             real *da, real *x, real *strip, real *part) {
+static __device__ inline void terms_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *da,
+                                             real *x, real *strip) {
     unsigned n = hidden_width(m);
     each_row<S>(t, [&](unsigned r, size_t row) {
         real v[S::HIDDEN];
@@ -402,47 +421,45 @@ static __device__ inline void terms_backward(const MessageArgs &m, const Message
         if (weights) {
             read_inputs<S>(m, t, first, count, x);
             __syncthreads();
-            outer<S, S::HIDDEN>(x, count, da, n, add, part + w.terms + first * n);
+            outer<S, S::HIDDEN>(x, count, da, n, adds(t), part_at(w, t, w.terms + first * n));
         }
         if (inputs && count <= 32 * S::NARROW) inputs_backward<S, S::NARROW>(m, w, t, first, count, da, x, strip);
         else if (inputs) inputs_backward<S, S::HIDDEN>(m, w, t, first, count, da, x, strip);
     }
 }
 
-// Of the layers, or with PRODUCTS of the products alone, which are a kernel of their own: the other has no register to
-// spare.
+// Of the layers, or with PRODUCTS of the products alone.
 template <class S, bool PRODUCTS>
-static __device__ inline void backward_block(const MessageArgs &m, const MessageWork &w) {
-    SHARED(real, memory);
+static __device__ inline void backward_block(const MessageArgs &m, const MessageWork &w, const BlockMemory &memory) {
     unsigned tile_rows = blockDim.x / CUDA_WARP * S::ROWS, size = tile_rows * S::STRIDE;
-    real *ha = memory, *hb = m.weight2 ? ha + size : ha, *dz = hb + size, *strip = dz + size;
-    real *part = w.part + blockIdx.x * w.part_size;
-    TileRows t = tile_rows_in(strip + S::STRIP * S::WIDTH, tile_rows);
-    BLOCK_LOOP(tile, w.tiles) {
-        bool add = tile != blockIdx.x;
-        find_rows(m, w, tile, tile_rows, t);
-        if constexpr (PRODUCTS) {
-            products_backward<S>(m, w, t, add, ha, dz, strip, part);
-        } else {
-            typename S::Hidden da;
-            layers_backward<S>(m, w, t, add, ha, hb, dz, strip, part, da);
-            if (w.segments.sum) sum_segments(m, w, tile, tile_rows, t, ha, S::STRIDE);
-            terms_backward<S>(m, w, t, add, ha, dz, strip, part);
+    real *ha = memory.buffers, *hb = m.weight2 ? ha + size : ha, *dz = hb + size, *strip = memory.strip;
+    const TileRows &t = memory.rows;
+    UNROLL(1)
+    for (unsigned part = blockIdx.x; part < w.slots.parts; part = *t.part + gridDim.x) {
+        __syncthreads(); // the last part is finished
+        if (threadIdx.x == 0) *t.part = part;
+        UNROLL(1)
+        for (unsigned tile = part; tile < w.tiles; tile = *t.tile + static_cast<unsigned>(w.slots.parts)) {
+            find_rows(m, w, tile, tile_rows, t);
+            if constexpr (PRODUCTS) {
+                products_backward<S>(m, w, t, ha, dz, strip);
+            } else {
+                typename S::Hidden da;
+                layers_backward<S>(m, w, t, ha, hb, dz, strip, da);
+                if (w.segments.sum) sum_segments(m, w, tile_rows, t, ha, S::STRIDE);
+                terms_backward<S>(m, w, t, ha, dz, strip);
+            }
         }
     }
 }
 
-template <class S, bool PRODUCTS>
-static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void backward_tiles(MessageArgs m, MessageWork w) {
-    if constexpr (TENSOR_CORES || !S::TENSOR) backward_block<S, PRODUCTS>(m, w);
-}
-
-// Adds element i of the parts of all blocks to its gradient, in order of the blocks.
+// Adds element i of all parts to its gradient, in their order.
 static __device__ inline void add_part(const MessageSlots &s, size_t i) {
     size_t slot = 0;
     real sum = 0;
     while (i >= s.slot[slot].offset + s.slot[slot].size) slot++;
     if (!s.slot[slot].to) return;
+    UNROLL(8) // loads are under way at once
     for (size_t part = 0; part < s.parts; part++) sum += s.part[part * s.part_size + i];
     s.slot[slot].to[i - s.slot[slot].offset] += sum;
 }
@@ -465,8 +482,9 @@ static __device__ inline void add_group(const MessageArgs &m, const MessageWork 
 
 // What is left when all tiles are done, a thread for each number: sums over blocks, over the edges of an other end and
 // over those of a group.
-static __global__ void finish_backward(MessageArgs m, MessageWork w, MessageSlots slots, size_t count) {
-    GRID_LOOP(at, count) {
+static __device__ inline void finish_backward(const MessageArgs &m, const MessageWork &w) {
+    const MessageSlots &slots = w.slots;
+    GRID_LOOP(at, w.left) {
         size_t i = at, parts = slots.parts ? slots.part_size : 0, sums = w.segments.count * w.segments.width;
         if (i < parts) {
             add_part(slots, i);
@@ -487,6 +505,64 @@ static __global__ void finish_backward(MessageArgs m, MessageWork w, MessageSlot
                 break;
             }
             i -= size;
+        }
+    }
+}
+
+// ---- all phases of some messages
+
+// Products are those of the backward pass.
+enum MessagePhase { MESSAGE_PRODUCTS_BACK, MESSAGE_TILES, MESSAGE_REST, MESSAGE_PHASES };
+
+typedef struct MessageJob {
+    unsigned blocks[MESSAGE_PHASES]; // that have something to do; 0: there is no such phase
+    MessageArgs args;
+    MessageWork work;
+} MessageJob;
+
+constexpr size_t MESSAGE_JOB_ROOM = (sizeof(MessageJob) / 16 + 1) * 16 / sizeof(real);
+
+// As many as the arguments of a kernel have room for.
+constexpr unsigned MESSAGE_JOBS = CUDART_VERSION >= 12010 ? 16 : 1;
+
+typedef struct MessageJobs {
+    MessageJob job[MESSAGE_JOBS];
+    unsigned jobs, steps;
+    struct {
+        unsigned char job, phase;
+    } step[MESSAGE_JOBS * MESSAGE_PHASES];
+} MessageJobs;
+
+static_assert(sizeof(MessageJobs) <= (MESSAGE_JOBS > 1 ? 32764 : 4096), "too large for the arguments of a kernel");
+
+template <class S, bool BACKWARD>
+static __device__ inline void run_phase(const MessageJob &job, unsigned phase, const BlockMemory &memory) {
+    if constexpr (BACKWARD) {
+        if (phase == MESSAGE_PRODUCTS_BACK) backward_block<S, true>(job.args, job.work, memory);
+        else if (phase == MESSAGE_TILES) backward_block<S, false>(job.args, job.work, memory);
+        else finish_backward(job.args, job.work);
+    } else {
+        if (phase == MESSAGE_TILES) forward_block<S>(job.args, job.work, memory);
+        else finish_segments(job.args, job.work);
+    }
+}
+
+template <class S, bool BACKWARD>
+static __global__ __launch_bounds__(CUDA_THREADS,
+                                    BACKWARD ? S::BLOCKS_BACKWARD
+                                             : S::BLOCKS) void run_messages(const __grid_constant__ MessageJobs jobs) {
+    if constexpr (TENSOR_CORES || !S::TENSOR) {
+        SHARED(unsigned, shared);
+        const MessageJob &job = *reinterpret_cast<const MessageJob *>(shared);
+        const BlockMemory memory = block_memory<S>(reinterpret_cast<real *>(shared) + MESSAGE_JOB_ROOM);
+        UNROLL(1)
+        for (unsigned i = 0; i < jobs.steps; i = shared[MESSAGE_JOB_ROOM - 1] + 1) {
+            if (i > 0) CUDA_GRID_BARRIER();
+            const unsigned *from = reinterpret_cast<const unsigned *>(&jobs.job[jobs.step[i].job]);
+            THREAD_LOOP(word, sizeof job / sizeof *from) shared[word] = from[word];
+            if (threadIdx.x == 0) shared[MESSAGE_JOB_ROOM - 1] = i; // costs no register meanwhile
+            __syncthreads();
+            run_phase<S, BACKWARD>(job, jobs.step[i].phase, memory);
         }
     }
 }

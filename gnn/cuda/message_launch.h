@@ -7,9 +7,9 @@
 #include "gnn/cuda/message_kernels.h"
 #include "gnn/cuda/message_run.h"
 
-// Largest number of blocks of a backward pass, and of elements for their parts of the gradients. Both determine the
-// order of sums, and so do not depend on the GPU.
-constexpr size_t MESSAGE_BLOCKS = 256, MESSAGE_PART_ROOM = 1 << 25;
+// Largest number of parts of the weights' gradients, and of elements in all of them. Both determine the order of sums,
+// and so do not depend on the GPU.
+constexpr size_t MESSAGE_PARTS = 256, MESSAGE_PART_ROOM = 1 << 25;
 
 // Calls f with the smallest shape that fits the widths.
 template <Precision P, class F> static bool with_shape(size_t hidden, size_t out, F f) {
@@ -27,11 +27,23 @@ typedef struct TileLaunch {
     size_t tile_rows, shared;
 } TileLaunch;
 
+static unsigned message_blocks(size_t count, size_t each = 1) {
+    return static_cast<unsigned>(cuda_blocks(count, each));
+}
+
+// Does the message with those that wait already.
+template <class S, bool BACKWARD>
+static void hold_message(Device *device, const TileLaunch &launch, const MessageJob &job) {
+    const MessageKernel kernel = {run_messages<S, BACKWARD>, BACKWARD ? "backward pass of messages" : "messages",
+                                  launch.threads, launch.shared};
+    message_hold(device, kernel, job);
+}
+
 // Uses fewer rows if the GPU has little shared memory, and no threads if it has too little.
 template <class S> static TileLaunch tile_launch(Device *device, size_t buffers) {
     for (unsigned threads = CUDA_THREADS; threads >= CUDA_WARP; threads /= 2) {
         size_t rows = threads / CUDA_WARP * S::ROWS;
-        size_t bytes = (buffers * rows * S::STRIDE + S::STRIP * S::WIDTH + 4 * rows) * sizeof(real);
+        size_t bytes = (MESSAGE_JOB_ROOM + ROWS_ROOM<S> + STRIP_ROOM<S> + buffers * rows * S::STRIDE) * sizeof(real);
         bool whole = !S::TENSOR || rows % TENSOR_ROWS == 0;
         if (whole && bytes <= cuda_state(device)->shared_limit) return {threads, rows, bytes};
     }
@@ -100,9 +112,9 @@ template <class S> static bool run_forward(Device *device, const MessageArgs *m)
     w.by_other = by_other;
     if (m->mean_kind != MEAN_NONE)
         plan_segments(device, &w, by_other ? m->edges.others : m->edges.groups, m->out, true, m->mean);
-    LAUNCH(device, cuda_blocks(w.tiles, 1), launch.threads, launch.shared, forward_tiles<S>, *m, w);
-    size_t left = by_group && k && w.tile_rows % k == 0 ? 0 : w.segments.count; // by no tile
-    LAUNCH(device, cuda_blocks(left, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, finish_segments, *m, w);
+    w.left = by_group && k && w.tile_rows % k == 0 ? 0 : w.segments.count; // by no tile
+    hold_message<S, false>(device, launch,
+                           {{0, message_blocks(w.tiles), message_blocks(w.left, CUDA_THREADS / CUDA_WARP)}, *m, w});
     return true;
 }
 
@@ -112,9 +124,9 @@ static size_t add_slot(MessageSlots *s, real *to, size_t size) {
     return s->part_size - size;
 }
 
-// Places of the weights' gradients that each block sums.
-static MessageSlots plan_slots(const MessageArgs *m, MessageWork *w) {
-    MessageSlots s = {};
+// Places of the weights' gradients in a part.
+static void plan_slots(const MessageArgs *m, MessageWork *w) {
+    MessageSlots &s = w->slots;
     size_t h = m->hidden, o = m->out, middle = m->weight2 ? h : o;
     for (size_t i = 0; i < m->term_count; i++)
         if (m->terms[i].weight) add_slot(&s, m->terms[i].dweight, m->terms[i].width * h);
@@ -128,11 +140,10 @@ static MessageSlots plan_slots(const MessageArgs *m, MessageWork *w) {
     w->offset = add_slot(&s, m->doffset, o);
     for (size_t i = 0; i < MESSAGE_PRODUCTS; i++)
         w->product[i] = add_slot(&s, m->product[i].dweight, m->product[i].dy ? o * h : 0);
-    return s;
 }
 
 static size_t part_count(size_t tiles, size_t part_size) {
-    size_t room = MESSAGE_PART_ROOM / (part_size + 1) + 1, count = tiles < MESSAGE_BLOCKS ? tiles : MESSAGE_BLOCKS;
+    size_t room = MESSAGE_PART_ROOM / (part_size + 1) + 1, count = tiles < MESSAGE_PARTS ? tiles : MESSAGE_PARTS;
     return count < room ? count : room;
 }
 
@@ -152,13 +163,13 @@ static void plan_sums(Device *device, const MessageArgs *m, MessageWork *w) {
     plan_segments(device, w, m->edges.others, m->hidden, false, device_scratch(device, m->edges.others * m->hidden));
 }
 
-// Adds up what the tiles left.
-static void launch_finish(Device *device, const MessageArgs *m, const MessageWork *w, const MessageSlots *slots) {
-    size_t count = (slots->parts ? slots->part_size : 0) + w->segments.count * w->segments.width;
+// How many sums the tiles leave.
+static size_t sums_left(const MessageArgs *m, const MessageWork *w) {
+    size_t count = (w->slots.parts ? w->slots.part_size : 0) + w->segments.count * w->segments.width;
     for (size_t i = 0; i < m->term_count; i++)
         if (m->terms[i].dx && m->terms[i].kind == TERM_GROUP && m->edges.k > 1)
             count += m->edges.groups * m->terms[i].width;
-    LAUNCH(device, cuda_blocks(count), CUDA_THREADS, 0, finish_backward, *m, *w, *slots, count);
+    return count;
 }
 
 template <class S> static bool run_backward(Device *device, const MessageArgs *m) {
@@ -166,16 +177,13 @@ template <class S> static bool run_backward(Device *device, const MessageArgs *m
     if (!launch.threads) return false;
     MessageWork w = plan_work(m, launch.tile_rows);
     if constexpr (S::TENSOR) plan_factors<S>(device, m, true, &w);
-    MessageSlots slots = plan_slots(m, &w);
+    plan_slots(m, &w);
     plan_sums(device, m, &w);
-    slots.parts = part_count(w.tiles, slots.part_size);
-    w.part_size = slots.part_size;
-    w.part = slots.part = device_scratch(device, slots.parts * slots.part_size);
-    const auto backward_products = backward_tiles<S, true>, backward_layers = backward_tiles<S, false>;
-    if (m->product[0].dy || m->product[1].dy)
-        LAUNCH(device, slots.parts, launch.threads, launch.shared, backward_products, *m, w);
-    LAUNCH(device, slots.parts, launch.threads, launch.shared, backward_layers, *m, w);
-    launch_finish(device, m, &w, &slots);
+    w.slots.parts = part_count(w.tiles, w.slots.part_size);
+    w.slots.part = device_scratch(device, w.slots.parts * w.slots.part_size);
+    w.left = sums_left(m, &w);
+    unsigned parts = message_blocks(w.slots.parts), products = m->product[0].dy || m->product[1].dy ? parts : 0;
+    hold_message<S, true>(device, launch, {{products, parts, message_blocks(w.left, CUDA_THREADS)}, *m, w});
     return true;
 }
 

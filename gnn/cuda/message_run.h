@@ -5,12 +5,25 @@
 
 #include "nn/cuda/launch.h"
 
-#include "gnn/message.h"
+#include "gnn/cuda/message_kernels.h"
 
 // False without doing anything if the GPU has too little shared memory for layers of this width; at most
 // MESSAGE_WIDEST.
 constexpr size_t MESSAGE_WIDEST = 512;
 template <Precision P> bool message_run_forward(Device *device, const MessageArgs *m);
 template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m);
+
+// A kernel that does messages, and its launch.
+struct MessageKernel {
+    void (*run)(MessageJobs);
+    const char *name;
+    unsigned threads;
+    size_t shared; // bytes
+
+    bool operator==(const MessageKernel &) const = default;
+};
+
+// Adds a message to those that wait to be done by one launch.
+void message_hold(Device *device, const MessageKernel &kernel, const MessageJob &job);
 
 #endif

@@ -7,6 +7,13 @@
 
 #include "gnn/message.h"
 
+// Two blocks of a backward pass 128 wide in bfloat16 need 220 KB of shared memory on a multiprocessor.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define MESSAGE_MUCH_SHARED 0
+#else
+#define MESSAGE_MUCH_SHARED 1
+#endif
+
 // Precision of products, ROWS per warp, hidden and output columns per lane (of a Tile).
 template <Precision P, int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
     static constexpr Precision PRECISION = P;
@@ -18,7 +25,9 @@ template <Precision P, int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
                           : P == PRECISION_TF32 ? 4
                                                 : 0), // of a tile's lines: tensor cores read eight rows at a time
         STRIP = TENSOR ? CUDA_THREADS / CUDA_WARP : TILE_STRIP, // lines: of a weight, or of each warp's sums
-        BLOCKS = HIDDEN <= 2 || (P == PRECISION_BF16 && HIDDEN == 4) ? 2 : 1; // that share registers
+        MOST_ROWS = CUDA_THREADS / CUDA_WARP * ROWS,            // of a tile
+        BLOCKS = HIDDEN <= 2 || (P == PRECISION_BF16 && HIDDEN == 4) ? 2 : 1, // that share registers
+        BLOCKS_BACKWARD = MESSAGE_MUCH_SHARED || HIDDEN <= 2 ? BLOCKS : 1;
     template <int COLS> using TileOf = std::conditional_t<TENSOR, TensorTile<ROWS, COLS>, Tile<ROWS, COLS>>;
     using Hidden = TileOf<HIDDEN>;
     using Out = TileOf<OUT>;
@@ -39,7 +48,7 @@ typedef struct MessageSegments {
     bool mean;   // over present rows
 } MessageSegments;
 
-// A gradient of which every block sums a part; elements from `offset` of a part belong to `to`.
+// A gradient that is summed in parts; elements from `offset` of a part belong to `to`.
 typedef struct MessageSlot {
     real *to;
     size_t offset, size;
@@ -47,6 +56,7 @@ typedef struct MessageSlot {
 
 enum { MESSAGE_SLOTS = MESSAGE_MAX_TERMS + MESSAGE_PRODUCTS + 7 };
 
+// Tiles p, p + parts, p + 2 parts, .. add up part p.
 typedef struct MessageSlots {
     size_t count, part_size, parts;
     real *part; // (parts, part_size)
@@ -55,6 +65,7 @@ typedef struct MessageSlots {
 
 typedef struct MessageWork {
     size_t rows, tile_rows, tiles;
+    size_t left;     // sums for MESSAGE_REST
     unsigned inputs; // columns of all terms with a weight
     bool by_other;   // rows are in the order of their other ends (edges_order), else in their own
     MessageSegments segments;
@@ -62,8 +73,7 @@ typedef struct MessageWork {
         TensorFactor terms, weight1, weight2, product[MESSAGE_PRODUCTS];
     } plain, turned; // weights in tensor-core layout, all terms' below one another
     // backward
-    size_t part_size;
-    real *part; // (blocks, part_size)
+    MessageSlots slots;
     // where they begin in a part
     size_t terms, bias0, weight1, bias1, weight2, bias2, gain, offset, product[MESSAGE_PRODUCTS];
     real *row_dx[MESSAGE_MAX_TERMS]; // (rows, width) of terms by group with a weight, by row; NULL = not wanted
@@ -98,22 +108,20 @@ static __device__ inline real segment_sum(const MessageArgs &m, const MessageWor
     return sum;
 }
 
-// The rows of a tile, in shared memory: row number (-1 after the last), group, other end (-1: none), and segment.
+// The rows of a tile, in shared memory: row number (-1 after the last), group, other end (-1: none), and segment. The
+// numbers of the tile and of its part are there too, where they take no registers.
 typedef struct TileRows {
     int32_t *row, *group, *other, *segment;
+    unsigned *tile, *part;
 } TileRows;
 
-static __device__ inline TileRows tile_rows_in(real *memory, unsigned rows) {
-    int32_t *at = reinterpret_cast<int32_t *>(memory);
-    return {at, at + rows, at + 2 * rows, at + 3 * rows};
-}
-
 // Begins and ends with a barrier.
-static __device__ inline void find_rows(const MessageArgs &m, const MessageWork &w, size_t tile, unsigned tile_rows,
+static __device__ inline void find_rows(const MessageArgs &m, const MessageWork &w, unsigned tile, unsigned tile_rows,
                                         const TileRows &t) {
     __syncthreads(); // the last tile is finished
+    if (threadIdx.x == 0) *t.tile = tile;
     THREAD_LOOP(r, tile_rows) {
-        size_t at = tile * w.tile_rows + r;
+        size_t at = size_t{tile} * w.tile_rows + r;
         bool is_row = r < w.tile_rows && at < w.rows;
         size_t row = w.by_other && is_row ? static_cast<size_t>(m.edges.by_other[at]) : at;
         int32_t group = is_row ? static_cast<int32_t>(row / m.edges.k) : -1;
@@ -127,9 +135,10 @@ static __device__ inline void find_rows(const MessageArgs &m, const MessageWork 
 }
 
 // Sums the present rows of each segment of a tile (tile rows, width) in shared memory, lines of `stride`.
-static __device__ inline void sum_segments(const MessageArgs &m, const MessageWork &w, size_t tile, unsigned tile_rows,
+static __device__ inline void sum_segments(const MessageArgs &m, const MessageWork &w, unsigned tile_rows,
                                            const TileRows &t, const real *x, unsigned stride) {
     const MessageSegments &s = w.segments;
+    size_t tile = *t.tile;
     for (unsigned r = cuda_warp(); r < tile_rows; r += blockDim.x / CUDA_WARP) {
         int32_t segment = t.segment[r];
         if (segment < 0 || (r > 0 && t.segment[r - 1] == segment)) continue; // not the first of its run

@@ -34,6 +34,7 @@ static void *allocate(void *owner, size_t bytes) {
 
 static void release(void *owner, void *memory, size_t bytes) {
     Device *device = static_cast<Device *>(owner);
+    cuda_give_held(device);
     cuda_factors_forget(device, memory, bytes);
     if (memory && cudaSetDevice(cuda_state(device)->index) == cudaSuccess) cudaFree(memory);
 }
@@ -139,7 +140,7 @@ static __global__ void probe() {}
 #endif
 
 static Status start(CudaState *state, const cudaDeviceProp *found, Error *err) {
-    int shared = 0;
+    int shared = 0, cooperative = 0;
     cudaFuncAttributes attributes;
     cudaError_t error = cudaSetDevice(state->index);
     if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, probe);
@@ -153,10 +154,12 @@ static Status start(CudaState *state, const cudaDeviceProp *found, Error *err) {
         error = cudaDeviceGetAttribute(&state->processors, cudaDevAttrMultiProcessorCount, state->index);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, state->index);
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, state->index);
     if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&state->stream, cudaStreamNonBlocking);
     if (error != cudaSuccess)
         return error_set(err, STATUS_FAILED, "CUDA: cannot start %s: %s", found->name, cudaGetErrorString(error));
     state->shared_limit = static_cast<size_t>(shared);
+    state->cooperative = cooperative;
     return STATUS_OK;
 }
 
@@ -193,6 +196,7 @@ void cuda_device_close(Device *device) {
     cuda_blas_close(device);
     cuda_dnn_close(device);
     arena_free(&device->scratch);
+    free(state->held.memory);
     if (state->stream) cudaStreamDestroy(state->stream);
     free(state);
     device->state = nullptr;

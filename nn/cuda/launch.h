@@ -7,6 +7,9 @@
 #ifndef VPD_NN_CUDA_LAUNCH_H
 #define VPD_NN_CUDA_LAUNCH_H
 
+#ifdef __CUDACC__
+#include <cooperative_groups.h>
+#endif
 #include <cuda_runtime.h>
 
 #include "base/check.h"
@@ -26,18 +29,26 @@ struct CudaDnn;
 struct CudaFactors;
 struct CudaSums;
 
+// Ops that wait to be given to the stream together, as one command. They come before the next command of another kind.
+struct CudaHeldOps {
+    void (*give)(Device *); // NULL: none wait
+    void *memory;           // of malloc; stays until the device is closed
+};
+
 // Device.state
 struct CudaState {
     int index;           // of the device
     cudaStream_t stream; // all work of this Device
     int processors;      // multiprocessors
     size_t shared_limit; // bytes of shared memory that a block may ask for
+    bool cooperative;    // blocks of a launch can wait for each other
     CudaBlas *blas;      // made at first use
     CudaDnn *dnn;
     CudaReplay *replay;   // likewise
     CudaFactors *factors; // likewise
     CudaSums *sums;       // over processes
-    const char *op;       // under way, and its sizes: for messages
+    CudaHeldOps held;
+    const char *op; // under way, and its sizes: for messages
     size_t sizes[CUDA_OP_SIZES], size_count;
 };
 
@@ -66,37 +77,44 @@ template <class... Sizes> bool cuda_op(Device *device, const char *name, Sizes..
 #define LAUNCH(device, blocks, threads, shared, kernel, ...)                                                           \
     cuda_launch(device, #kernel, blocks, threads, shared, kernel, ##__VA_ARGS__)
 
+// Lets the kernel's blocks have so many bytes of shared memory.
+template <class Kernel> bool cuda_opt_in(Device *device, Kernel *kernel, size_t shared, const char *name) {
+    return shared <= CUDA_USUAL_SHARED ||
+           cuda_ok(device,
+                   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+                   name);
+}
+
 template <class... Parameters> struct CudaKernelCall {
     const char *name;
     void (*kernel)(Parameters...);
     unsigned blocks, threads;
     size_t shared;
+    bool cooperative; // blocks may wait for each other: CUDA_GRID_BARRIER
     std::tuple<Parameters...> arguments;
 
     // Padding bytes may differ between equal structs: then the kernel is updated to the same arguments.
     bool operator==(const CudaKernelCall &other) const {
         return kernel == other.kernel && blocks == other.blocks && threads == other.threads && shared == other.shared &&
-               memcmp(&arguments, &other.arguments, sizeof arguments) == 0;
-    }
-    bool opt_in(Device *device) const {
-        return shared <= CUDA_USUAL_SHARED ||
-               cuda_ok(
-                   device,
-                   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-                   name);
+               cooperative == other.cooperative && memcmp(&arguments, &other.arguments, sizeof arguments) == 0;
     }
     void run(Device *device) const {
-        if (!opt_in(device)) return;
+        if (!cuda_opt_in(device, kernel, shared, name)) return;
         cudaLaunchConfig_t config = {};
         config.gridDim = dim3(blocks);
         config.blockDim = dim3(threads);
         config.dynamicSmemBytes = shared;
         config.stream = cuda_state(device)->stream;
+        cudaLaunchAttribute attribute = {};
+        attribute.id = cudaLaunchAttributeCooperative;
+        attribute.val.cooperative = 1;
+        config.attrs = &attribute;
+        config.numAttrs = cooperative;
         auto launch = [&](const Parameters &...all) { return cudaLaunchKernelEx(&config, kernel, Parameters(all)...); };
         cuda_ok(device, std::apply(launch, arguments), name);
     }
     bool change(cudaGraphExec_t graph, cudaGraphNode_t node, const CudaKernelCall &old) const {
-        if (kernel != old.kernel || shared > old.shared) return false;
+        if (kernel != old.kernel || shared > old.shared || cooperative != old.cooperative) return false;
         auto address = [](const Parameters &...all) {
             return std::array<void *, sizeof...(Parameters) + 1>{const_cast<Parameters *>(&all)...};
         };
@@ -118,10 +136,13 @@ void cuda_launch(Device *device, const char *name, size_t blocks, unsigned threa
                  void (*kernel)(Parameters...), Arguments... arguments) {
     if (device->failed || blocks == 0) return;
     CHECK(blocks <= INT32_MAX && threads % CUDA_WARP == 0);
-    cuda_submit(
-        device,
-        CudaKernelCall<Parameters...>{
-            name, kernel, static_cast<unsigned>(blocks), threads, shared, {static_cast<Parameters>(arguments)...}});
+    cuda_submit(device, CudaKernelCall<Parameters...>{name,
+                                                      kernel,
+                                                      static_cast<unsigned>(blocks),
+                                                      threads,
+                                                      shared,
+                                                      false,
+                                                      {static_cast<Parameters>(arguments)...}});
 }
 
 // Blocks for `count` tasks, `each` to a block; at most CUDA_MAX_BLOCKS, so kernels loop (GRID_LOOP).
@@ -139,6 +160,11 @@ static inline size_t cuda_blocks(size_t count, size_t each = CUDA_THREADS) {
     type *name = reinterpret_cast<type *>(cuda_shared_bytes)
 #else
 #define SHARED(type, name) type *name = static_cast<type *>(cuda_on_cpu_shared())
+#endif
+
+// Waits for all threads of a cooperative launch; what they wrote before is seen after it.
+#ifdef __CUDACC__
+#define CUDA_GRID_BARRIER() cooperative_groups::this_grid().sync()
 #endif
 
 // Every i < count, spread over all threads of the grid; over the blocks; over the threads of a block.

@@ -157,7 +157,21 @@ static void note_command(Device *device, CudaReplay *replay, const CudaCommandTy
     part->end = &command->next;
 }
 
+void cuda_give_held(Device *device) {
+    CudaState *state = cuda_state(device);
+    void (*give)(Device *) = state->held.give;
+    const char *op = state->op; // the op whose command comes next
+    size_t count = state->size_count;
+    state->held.give = nullptr;
+    if (!give || device->failed) return;
+    state->size_count = 0;
+    give(device);
+    state->op = op;
+    state->size_count = count;
+}
+
 void cuda_submit(Device *device, const CudaCommandType *type, const void *call) {
+    cuda_give_held(device);
     if (device->failed) return;
     device->replay.commands++;
     CudaReplay *replay = replay_of(device);
@@ -188,6 +202,7 @@ static void end_capture(Device *device, CudaPart *part) {
 }
 
 void cuda_flush(Device *device) {
+    cuda_give_held(device);
     CudaReplay *replay = replay_of(device);
     if (!replay || replay->mode == PartMode::none) return;
     if (replay->mode == PartMode::capture) end_capture(device, replay->part);

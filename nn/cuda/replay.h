@@ -20,6 +20,7 @@ void cuda_step_begin(Device *device, bool replay);
 void cuda_step_end(Device *device);
 // Ends the part.
 void cuda_flush(Device *device);
+void cuda_give_held(Device *device); // CudaHeldOps
 void cuda_replay_close(Device *device);
 
 // The functions of a type of calls.

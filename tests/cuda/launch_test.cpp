@@ -144,6 +144,36 @@ static void column_sums_have_one_order(void **) {
     }
 }
 
+// Each round every block writes a number and reads those of all blocks: x (rounds, blocks), y (blocks).
+static __global__ void blocks_add_up(int rounds, int *x, int *y) {
+    unsigned block = blockIdx.x, blocks = gridDim.x;
+    if (threadIdx.x == 0) y[block] = static_cast<int>(block) + 1;
+    for (int round = 0; round < rounds; round++) {
+        if (threadIdx.x == 0) x[static_cast<unsigned>(round) * blocks + block] = y[block];
+        CUDA_GRID_BARRIER();
+        if (threadIdx.x == 0)
+            for (unsigned b = 0; b < blocks; b++)
+                if (b != block) y[block] += x[static_cast<unsigned>(round) * blocks + b];
+    }
+}
+
+template <class... Parameters, class... Arguments>
+static void launch_together(Device *device, unsigned blocks, void (*kernel)(Parameters...), Arguments... arguments) {
+    cuda_submit(device, CudaKernelCall<Parameters...>{"kernel", kernel, blocks, 64, sizeof(int), true, {arguments...}});
+}
+
+static void blocks_wait_for_each_other(void **) {
+    Gpu device;
+    Copy<int> x(device, std::vector<int>(2 * 5)), y(device, {0, 0});
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        cuda_on_cpu_seed(seed);
+        launch_together(device, 2, blocks_add_up, 5, x.memory, y.memory);
+        must_succeed(device);
+        assert_int_equal(y.host()[0], 48); // 1 and 2, then always the sum of both
+        assert_int_equal(y.host()[1], 48);
+    }
+}
+
 // ---- kernels that are wrong
 
 static __global__ void reverse_without_barrier(const int *x, int *y) {
@@ -161,6 +191,18 @@ static __global__ void leave_early(int *y) {
 static __global__ void wait_at_two_places(int *y) {
     if (threadIdx.x < 32) __syncthreads();
     else __syncthreads();
+    y[threadIdx.x] = 1;
+}
+
+static __global__ void one_block_leaves(int *y) {
+    if (blockIdx.x == 1) return;
+    CUDA_GRID_BARRIER();
+    y[threadIdx.x] = 1;
+}
+
+static __global__ void one_thread_leaves(int *y) {
+    if (threadIdx.x == 3) return;
+    CUDA_GRID_BARRIER();
     y[threadIdx.x] = 1;
 }
 
@@ -189,6 +231,14 @@ static void faults_are_noticed(void **) {
     must_fail(device, "launch failure", "while others wait");
     LAUNCH(device, 1, 64, 0, shuffle_in_a_branch, y.memory);
     must_fail(device, "launch failure", "waits in");
+    launch_together(device, 2, one_block_leaves, y.memory);
+    must_fail(device, "launch failure", "another has ended");
+    launch_together(device, 2, one_thread_leaves, y.memory);
+    must_fail(device, "launch failure", "waits in");
+    LAUNCH(device, 2, 64, 0, one_block_leaves, y.memory);
+    must_fail(device, "launch failure", "the launch is not cooperative");
+    launch_together(device, 2, blocks_add_up, 1, y.memory, y.memory); // all is as before
+    must_succeed(device);
 }
 
 static void launch_limits(void **) {
@@ -198,6 +248,8 @@ static void launch_limits(void **) {
     must_fail(device, "invalid configuration", "");
     LAUNCH(device, 1, 64, (227 << 10) + 16, leave_early, y.memory);
     must_fail(device, "invalid argument", "");
+    launch_together(device, 3, one_block_leaves, y.memory); // more blocks than the GPU has at once
+    must_fail(device, "too many blocks in cooperative launch", "");
     LAUNCH(device, 0, 64, 0, leave_early, y.memory); // no blocks: nothing to do
     must_succeed(device);
 }
@@ -237,6 +289,7 @@ int main() {
         cmocka_unit_test(shared_memory_and_barriers),
         cmocka_unit_test(warps_work_together),
         cmocka_unit_test(integers_are_counted),
+        cmocka_unit_test(blocks_wait_for_each_other),
         cmocka_unit_test(column_sums_have_one_order),
         cmocka_unit_test(faults_are_noticed),
         cmocka_unit_test(launch_limits),

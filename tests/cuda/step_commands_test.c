@@ -58,7 +58,7 @@ static Run train_anew(const StepShape *shape, const char *rounds, int steps, Bou
 static void a_step_has_few_commands(void **state) {
     (void)state;
     // of encoder, dynamics, renderer, forward and backward each; of the update
-    static const size_t most[2 * PART_COUNT + 1] = {85, 112, 306, 448, 127, 81, 6};
+    static const size_t most[2 * PART_COUNT + 1] = {85, 112, 168, 109, 127, 81, 6};
     size_t count[2 * PART_COUNT + 1], all = 0;
     const StepShape *shape = &step_shapes[STEP_PAPER];
     Device *device = NULL;
@@ -102,8 +102,23 @@ static void weights_change_between_steps(void **state) {
     assert_true(each.commands < plain.commands);
 }
 
+// Messages that wait for each other in one launch, and in a launch for each phase.
+static void messages_share_launches(void **state) {
+    (void)state;
+    static const StepShape shape = {"small", 64, 12, SELFTEST_VIEWS, SIDE, SIDE, 2, 8, 0.15, false};
+    Run together = train_anew(&shape, "gnn.L=3", STEPS, EACH_STEP);
+    cuda_on_cpu_cooperative(false);
+    Run alone = train_anew(&shape, "gnn.L=3", STEPS, EACH_STEP);
+    cuda_on_cpu_cooperative(true);
+    for (int step = 0; step < STEPS; step++)
+        assert_memory_equal(&together.loss[step], &alone.loss[step], sizeof *alone.loss);
+    print_message("%zu commands, %zu without sharing\n", together.commands, alone.commands);
+    assert_true(together.commands + 60 < alone.commands);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_has_few_commands),
-                                       cmocka_unit_test(weights_change_between_steps)};
+                                       cmocka_unit_test(weights_change_between_steps),
+                                       cmocka_unit_test(messages_share_launches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the blocks of a launch. A fiber takes one thread of the block after the other; a thread that must wait keeps its
 // fiber, and the next fiber goes on with the threads that have not begun. So a kernel without barriers uses one fiber.
+// Blocks run one by one; those of a cooperative launch take turns, each until all its threads wait for the grid.
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 #include "tests/cuda_on_cpu/cuda_runtime.h"
 #include "tests/cuda_on_cpu/fiber.h"
@@ -42,16 +43,18 @@ struct Thread {
 struct Block {
     void (*body)(void *);
     void *context;
-    unsigned count, begun, ended;
+    unsigned index, count, begun, ended;
     unsigned order[MAX_THREADS]; // in which threads begin
     Thread threads[MAX_THREADS];
     Warp warps[MAX_THREADS / WARP];
-    Barrier all;
+    Barrier all, grid; // of all threads; of the grid, those of this block
     std::vector<unsigned> ready;
     std::vector<Fiber *> idle;
-    char *shared;
-    bool broken; // a fault was found; the rest of the block is given up
-} block;
+    std::vector<char> shared; // of just the launch's size, so that AddressSanitizer sees its end
+};
+
+Block blocks[CUDA_ON_CPU_RESIDENT], *block = blocks; // that exist, and the one that runs
+bool broken;                                         // a fault was found; the rest of the launch is given up
 
 Fiber caller, *running = &caller, *before;
 Fiber fibers[MAX_THREADS];
@@ -78,30 +81,41 @@ void switch_to(Fiber *next) {
 
 // The fiber of a thread that may go on, one that begins the next threads, or the caller when the block is through.
 Fiber *next_fiber() {
-    if (block.broken) return &caller;
-    if (!block.ready.empty()) {
-        unsigned next = block.ready.back();
-        block.ready.pop_back();
-        return block.threads[next].fiber;
+    if (broken) return &caller;
+    if (!block->ready.empty()) {
+        unsigned next = block->ready.back();
+        block->ready.pop_back();
+        return block->threads[next].fiber;
     }
-    if (block.begun == block.count) return &caller;
-    Fiber *fiber = block.idle.back();
-    block.idle.pop_back();
+    if (block->begun == block->count) return &caller;
+    Fiber *fiber = block->idle.back();
+    block->idle.pop_back();
     return fiber;
 }
 
 void run_threads() {
     fiber_entered(before);
     while (true) {
-        while (block.begun < block.count) {
-            threadIdx.x = block.order[block.begun++];
-            block.threads[threadIdx.x].fiber = running;
-            block.body(block.context);
-            block.ended++;
+        while (block->begun < block->count) {
+            threadIdx.x = block->order[block->begun++];
+            block->threads[threadIdx.x].fiber = running;
+            block->body(block->context);
+            block->ended++;
         }
-        block.idle.push_back(running);
+        block->idle.push_back(running);
         switch_to(next_fiber());
     }
+}
+
+// All who wait at a barrier of the block may go on; `self`, if it is one of them, does.
+void release(Barrier *barrier, unsigned self) {
+    size_t first = block->ready.size();
+    for (unsigned t = barrier->first; t < barrier->first + barrier->expected; t++) {
+        if (t != self) block->ready.push_back(t);
+        block->threads[t].waits_at = nullptr;
+    }
+    shuffle(block->ready.data() + first, block->ready.size() - first);
+    barrier->arrived = 0;
 }
 
 void wait_at(Barrier *barrier, const char *what, const char *file, int line) {
@@ -109,28 +123,19 @@ void wait_at(Barrier *barrier, const char *what, const char *file, int line) {
     if (barrier->arrived && (barrier->line != line || (barrier->file != file && strcmp(barrier->file, file) != 0))) {
         snprintf(report, sizeof report, "block %u: thread %u is at %s in %s:%d while others wait in %s:%d", blockIdx.x,
                  self, what, file, line, barrier->file, barrier->line);
-        block.broken = true;
+        broken = true;
     }
     barrier->file = file;
     barrier->line = line;
-    if (!block.broken && ++barrier->arrived == barrier->expected) {
-        size_t first = block.ready.size();
-        for (unsigned t = barrier->first; t < barrier->first + barrier->expected; t++) {
-            if (t != self) block.ready.push_back(t);
-            block.threads[t].waits_at = nullptr;
-        }
-        shuffle(block.ready.data() + first, block.ready.size() - first);
-        barrier->arrived = 0;
-        return;
-    }
-    block.threads[self].waits_at = barrier;
+    if (!broken && ++barrier->arrived == barrier->expected && barrier != &block->grid) return release(barrier, self);
+    block->threads[self].waits_at = barrier;
     switch_to(next_fiber());
     threadIdx.x = self;
 }
 
 void report_waiting() {
-    for (unsigned t = 0; t < block.count; t++) {
-        const Barrier *barrier = block.threads[t].waits_at;
+    for (unsigned t = 0; t < block->count; t++) {
+        const Barrier *barrier = block->threads[t].waits_at;
         if (!barrier) continue;
         snprintf(report, sizeof report, "block %u: thread %u waits in %s:%d for %u threads that do not come",
                  blockIdx.x, t, barrier->file, barrier->line, barrier->expected - barrier->arrived);
@@ -149,30 +154,65 @@ void make_fibers() {
     }
 }
 
-// All fibers idle and at their beginning, the first on top.
-void reset_fibers() {
-    block.idle.clear();
-    for (int i = MAX_THREADS; i-- > 0;) {
-        if (fibers[i].context == nullptr || block.broken) fiber_prepare(&fibers[i], run_threads);
-        block.idle.push_back(&fibers[i]);
+// All fibers idle and at their beginning, the first on top, each with the block that it belongs to.
+void reset_fibers(unsigned resident) {
+    for (Block &b : blocks) b.idle.clear();
+    for (unsigned i = MAX_THREADS; i-- > 0;) {
+        if (fibers[i].context == nullptr || broken) fiber_prepare(&fibers[i], run_threads);
+        blocks[i * resident / MAX_THREADS].idle.push_back(&fibers[i]);
     }
 }
 
-void run_block(unsigned index, size_t shared) {
-    blockIdx.x = index;
-    block.begun = block.ended = 0;
-    block.all = {0, block.count, 0, nullptr, 0};
-    for (unsigned t = 0; t < block.count; t++) {
-        block.order[t] = t;
-        block.threads[t] = {};
-        block.warps[t / WARP].barrier = {t / WARP * WARP, WARP, 0, nullptr, 0};
+void start_block(Block *started, unsigned index) {
+    block = started;
+    block->index = index;
+    block->begun = block->ended = 0;
+    block->all = block->grid = {0, block->count, 0, nullptr, 0};
+    for (unsigned t = 0; t < block->count; t++) {
+        block->order[t] = t;
+        block->threads[t] = {};
+        block->warps[t / WARP].barrier = {t / WARP * WARP, WARP, 0, nullptr, 0};
     }
-    shuffle(block.order, block.count);
-    if (shared) memset(block.shared, 0xff, shared);
+    shuffle(block->order, block->count);
+    if (!block->shared.empty()) memset(block->shared.data(), 0xff, block->shared.size());
+}
+
+// Runs a block until all its threads have ended or wait for the grid; true: have ended.
+bool go_on(Block *next) {
+    block = next;
+    blockIdx.x = block->index;
     switch_to(next_fiber());
-    if (!block.broken && block.ended < block.count) {
-        block.broken = true;
+    bool ended = block->ended == block->count, waits = block->grid.arrived == block->count;
+    if (!broken && !ended && !waits) {
+        broken = true;
         report_waiting();
+    }
+    return ended;
+}
+
+void run_one_by_one(const std::vector<unsigned> &order) {
+    for (size_t i = 0; i < order.size() && !broken; i++) {
+        start_block(blocks, order[i]);
+        if (go_on(blocks) || broken) continue;
+        broken = true;
+        snprintf(report, sizeof report, "block %u waits for the grid in %s:%d; the launch is not cooperative", order[i],
+                 block->grid.file, block->grid.line);
+    }
+}
+
+void run_together(const std::vector<unsigned> &order) {
+    size_t ended = 0;
+    for (size_t i = 0; i < order.size(); i++) start_block(&blocks[i], order[i]);
+    while (ended == 0 && !broken) {
+        for (size_t i = 0; i < order.size() && !broken; i++) ended += go_on(&blocks[i]);
+        for (size_t i = 0; i < order.size() && !broken && ended < order.size(); i++) {
+            block = &blocks[i];
+            if (ended == 0) release(&block->grid, block->count);
+            broken = ended > 0 && block->ended < block->count;
+            if (broken)
+                snprintf(report, sizeof report, "block %u waits for the grid in %s:%d; another has ended", block->index,
+                         block->grid.file, block->grid.line);
+        }
     }
 }
 
@@ -183,7 +223,9 @@ cudaError_t check_config(const cudaLaunchConfig_t *config, const void *kernel) {
     size_t room = opted == opted_in.end() ? size_t{USUAL_SHARED} : opted->second;
     bool fits = grid.x >= 1 && grid.x <= INT32_MAX && threads.x >= 1 && threads.x <= MAX_THREADS &&
                 config->dynamicSmemBytes <= room;
-    return fits ? cudaSuccess : cudaErrorInvalidConfiguration;
+    if (!fits) return cudaErrorInvalidConfiguration;
+    bool at_once = grid.x <= CUDA_ON_CPU_RESIDENT && grid.x * threads.x <= MAX_THREADS;
+    return config->numAttrs == 0 || at_once ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
 }
 
 } // namespace
@@ -200,43 +242,47 @@ cudaError_t cuda_on_cpu_launch(const cudaLaunchConfig_t *config, const void *ker
     if (error != cudaSuccess) return error;
     if (cuda_on_cpu_count_launch()) return cudaErrorLaunchFailure;
     if (cuda_on_cpu_skipping()) return cudaSuccess;
+    unsigned resident = config->numAttrs ? config->gridDim.x : 1;
     make_fibers();
-    reset_fibers();
+    reset_fibers(resident);
     gridDim = config->gridDim;
     blockDim = config->blockDim;
-    block.body = thread;
-    block.context = context;
-    block.count = blockDim.x;
-    block.broken = false;
-    block.ready.clear();
-    std::vector<char> shared(config->dynamicSmemBytes); // of just this size, so that AddressSanitizer sees its end
-    block.shared = shared.data();
+    broken = false;
+    for (unsigned i = 0; i < resident; i++) {
+        blocks[i].body = thread;
+        blocks[i].context = context;
+        blocks[i].count = blockDim.x;
+        blocks[i].ready.clear();
+        std::vector<char>(config->dynamicSmemBytes).swap(blocks[i].shared);
+    }
     std::vector<unsigned> order(gridDim.x);
     for (unsigned i = 0; i < gridDim.x; i++) order[i] = i;
     random_state = seed;
     shuffle(order.data(), order.size());
     cuda_on_cpu_enter();
-    for (size_t i = 0; i < order.size() && !block.broken; i++) run_block(order[i], config->dynamicSmemBytes);
+    if (config->numAttrs) run_together(order);
+    else run_one_by_one(order);
     cuda_on_cpu_leave();
-    return block.broken ? cudaErrorLaunchFailure : cudaSuccess;
+    return broken ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
-void *cuda_on_cpu_shared() { return block.shared; }
+void *cuda_on_cpu_shared() { return block->shared.data(); }
 
-void cuda_on_cpu_sync_block(const char *file, int line) { wait_at(&block.all, "__syncthreads", file, line); }
+void cuda_on_cpu_sync_block(const char *file, int line) { wait_at(&block->all, "__syncthreads", file, line); }
+void cuda_on_cpu_sync_grid(const char *file, int line) { wait_at(&block->grid, "a barrier of the grid", file, line); }
 
 const CudaOnCpuWords *cuda_on_cpu_sync_warp(unsigned mask, CudaOnCpuWords words, const char *file, int line) {
     CHECK(mask == 0xffffffffu); // warps work as a whole here
-    Warp *warp = &block.warps[threadIdx.x / WARP];
-    CudaOnCpuWords *all = warp->words[block.threads[threadIdx.x].round++ % 2];
+    Warp *warp = &block->warps[threadIdx.x / WARP];
+    CudaOnCpuWords *all = warp->words[block->threads[threadIdx.x].round++ % 2];
     all[threadIdx.x % WARP] = words;
     wait_at(&warp->barrier, "a warp operation", file, line);
     return all;
 }
 
 unsigned cuda_on_cpu_ballot(unsigned mask, bool vote, const char *file, int line) {
-    Warp *warp = &block.warps[threadIdx.x / WARP];
-    unsigned *ballot = &warp->ballot[block.threads[threadIdx.x].round % 2];
+    Warp *warp = &block->warps[threadIdx.x / WARP];
+    unsigned *ballot = &warp->ballot[block->threads[threadIdx.x].round % 2];
     if (warp->barrier.arrived == 0) *ballot = 0;
     *ballot |= static_cast<unsigned>(vote) << threadIdx.x % WARP;
     cuda_on_cpu_sync_warp(mask, {}, file, line);

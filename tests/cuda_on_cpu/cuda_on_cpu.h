@@ -13,6 +13,8 @@ Status cuda_on_cpu_open(Device **out, Error *err);
 
 // The order in which threads and blocks run: 0 counts upwards, others are permutations. VPD_CUDA_SEED sets the first.
 void cuda_on_cpu_seed(uint64_t seed);
+// Whether devices that are opened from now on can launch blocks that wait for each other.
+void cuda_on_cpu_cooperative(bool on);
 // Device memory is out of reach (a segmentation fault) but for kernels and copies while `on`.
 void cuda_on_cpu_guard(bool on);
 // Bytes of device memory; more is cudaErrorMemoryAllocation.

@@ -5,7 +5,8 @@
 // memory.
 //
 // Faults that it reports as cudaErrorLaunchFailure, in words in cuda_on_cpu_report(): a __syncthreads or a warp
-// operation that not all threads reach, or that they reach at different lines. Launch limits give the errors of CUDA.
+// operation that not all threads reach, or that they reach at different lines; a barrier of the grid that a block does
+// not reach. Launch limits give the errors of CUDA.
 #ifndef VPD_TESTS_CUDA_ON_CPU_CUDA_RUNTIME_H
 #define VPD_TESTS_CUDA_ON_CPU_CUDA_RUNTIME_H
 
@@ -62,6 +63,7 @@ enum cudaError_t {
     cudaErrorNoKernelImageForDevice = 209,
     cudaErrorNotReady = 600,
     cudaErrorLaunchFailure = 719,
+    cudaErrorCooperativeLaunchTooLarge = 720,
     cudaErrorStreamCaptureUnsupported = 900
 };
 const char *cudaGetErrorString(cudaError_t error);
@@ -90,7 +92,11 @@ void cuda_on_cpu_finish_all(void);
 
 // ---- devices
 
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+enum cudaDeviceAttr {
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrCooperativeLaunch = 95,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
 struct cudaUUID_t {
     char bytes[16];
 };
@@ -119,13 +125,21 @@ cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t s
 
 // ---- launches
 
+enum cudaLaunchAttributeID { cudaLaunchAttributeCooperative = 2 };
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    struct {
+        int cooperative;
+    } val;
+};
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
     size_t dynamicSmemBytes;
     cudaStream_t stream;
-    void *attrs;
-    unsigned numAttrs;
+    cudaLaunchAttribute *attrs;
+    unsigned numAttrs; // 0, or 1: cooperative
 };
+enum { CUDA_ON_CPU_RESIDENT = 2 }; // blocks of a cooperative launch at most: one on each multiprocessor
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 struct cudaFuncAttributes {
     int numRegs;
@@ -136,6 +150,9 @@ cudaError_t cuda_on_cpu_launch(const cudaLaunchConfig_t *config, const void *ker
 
 template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel *kernel, cudaFuncAttribute attribute, int value) {
     return cuda_on_cpu_opt_in(reinterpret_cast<const void *>(kernel), attribute, value);
+}
+template <class Kernel> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel *, int, size_t) {
+    return *blocks = 1, cudaSuccess;
 }
 cudaError_t cuda_on_cpu_attributes(cudaFuncAttributes *out);
 template <class Kernel> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, Kernel *) {
@@ -210,6 +227,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
 
 void *cuda_on_cpu_shared(); // the block's dynamic shared memory, filled with NaN when the block starts
 void cuda_on_cpu_sync_block(const char *file, int line);
+void cuda_on_cpu_sync_grid(const char *file, int line);
+#define CUDA_GRID_BARRIER() cuda_on_cpu_sync_grid(__FILE__, __LINE__)
 // What a lane shows the others of its warp.
 struct CudaOnCpuWords {
     uint64_t word[3];

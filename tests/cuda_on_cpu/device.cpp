@@ -16,6 +16,7 @@ const char *cudaGetErrorString(cudaError_t error) {
     case cudaErrorMemoryAllocation: return "out of memory";
     case cudaErrorInvalidConfiguration: return "invalid configuration argument";
     case cudaErrorLaunchFailure: return "unspecified launch failure";
+    case cudaErrorCooperativeLaunchTooLarge: return "too many blocks in cooperative launch";
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
     default: return "another error";
     }
@@ -42,8 +43,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int index) {
     return cudaSuccess;
 }
 
+static bool cooperative = true;
+
+void cuda_on_cpu_cooperative(bool on) { cooperative = on; }
+
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
-    *value = attribute == cudaDevAttrMultiProcessorCount ? 2 : 227 << 10;
+    *value = attribute == cudaDevAttrMultiProcessorCount ? CUDA_ON_CPU_RESIDENT
+             : attribute == cudaDevAttrCooperativeLaunch ? cooperative
+                                                         : 227 << 10;
     return cudaSuccess;
 }
 
