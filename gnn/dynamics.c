@@ -107,7 +107,8 @@ typedef struct Step {
     const GnnPlan *plan;
     const GnnSets *sets;
     const GnnSet *present;
-    Tensor *x_nodes; // (M,3)
+    Tensor *x_nodes;                                                       // (M,3)
+    Tensor *to_node[GNN_MAX_SETS], *to_particle, *from_past, *among_nodes; // geometry of the plan's edges
 } Step;
 
 // The states of nodes, and their products with the weights of senders and receivers in the next message.
@@ -155,13 +156,27 @@ static Nodes make_nodes(const Step *s, MessageCall *call, size_t round) {
     return (Nodes){output.rows, output.product[0], output.product[1]};
 }
 
+// Geometry comes before all messages: a GPU does those in few launches where nothing else comes between them.
+static void find_geometry(Step *s) {
+    const GnnPlan *plan = s->plan;
+    const GnnSet *set = s->sets->set;
+    size_t sets = s->sets->count;
+    if (s->c->graph == GRAPH_FLAT) {
+        if (sets > 1) s->from_past = geometry(s, plan->past, true, s->present->x, set[sets - 2].x);
+    } else {
+        for (size_t t = 0; t < sets; t++) s->to_node[t] = geometry(s, plan->to_node[t], false, set[t].x, s->x_nodes);
+        s->to_particle = geometry(s, plan->to_particle, true, s->present->x, s->x_nodes);
+    }
+    if (s->c->L > 0) s->among_nodes = geometry(s, plan->node_node, true, s->x_nodes, s->x_nodes);
+}
+
 // agg_a = mean over the edges of set t into node a of message(sender s_i, edge g_ia)
 static Tensor *encode_set(const Step *s, size_t t) {
     const NetworkParameters *p = &s->d->encode_edge;
     GnnEdges edges = s->plan->to_node[t];
     MessageCall call = call_of(s, p, edges);
     add_input(s, &call, t, p->sender);
-    message_add_term(&call, TERM_ROW, geometry(s, edges, false, s->sets->set[t].x, s->x_nodes), p->edge, 0);
+    message_add_term(&call, TERM_ROW, s->to_node[t], p->edge, 0);
     call.mean = MEAN_OTHER;
     return message(s->tape, &call).mean;
 }
@@ -180,9 +195,8 @@ static Nodes encode(const Step *s) {
 static Tensor *encode_edges(const Step *s) {
     const NetworkParameters *p = &s->d->edge;
     GnnEdges edges = s->plan->node_node;
-    Tensor *g = geometry(s, edges, true, s->x_nodes, s->x_nodes);
     MessageCall call = call_of(s, p, edges_of_rows(edge_rows(&edges)));
-    message_add_term(&call, TERM_ROW, g, p->weight0, 0);
+    message_add_term(&call, TERM_ROW, s->among_nodes, p->weight0, 0);
     call.wants_rows = true;
     return message(s->tape, &call).rows;
 }
@@ -224,7 +238,7 @@ static Tensor *decode_at_particles(const Step *s, Nodes nodes) {
     MessageCall edge = call_of(s, p, edges);
     message_add_term(&edge, TERM_OTHER, nodes.sent, NULL, 0);
     add_input(s, &edge, t, p->receiver);
-    message_add_term(&edge, TERM_ROW, geometry(s, edges, true, s->present->x, s->x_nodes), p->edge, 0);
+    message_add_term(&edge, TERM_ROW, s->to_particle, p->edge, 0);
     edge.mean = MEAN_GROUP;
     Tensor *q = message(s->tape, &edge).mean;
 
@@ -258,7 +272,7 @@ static Tensor *encode_past(const Step *s, size_t t) {
     Tensor *parts[] = {past->f, constant(s, s->plan->mark[t], past->f->rows, s->c->T)};
     MessageCall call = call_of(s, p, edges);
     message_add_term(&call, TERM_OTHER, linear(s->tape, concat_columns(s->tape, 2, parts), p->sender, NULL), NULL, 0);
-    message_add_term(&call, TERM_ROW, geometry(s, edges, true, s->present->x, past->x), p->edge, 0);
+    message_add_term(&call, TERM_ROW, s->from_past, p->edge, 0);
     call.mean = MEAN_GROUP;
     return message(s->tape, &call).mean;
 }
@@ -297,11 +311,13 @@ void dynamics_step(Tape *tape, const Dynamics *d, const GnnPlan *plan, const Gnn
     }
     if (c->graph == GRAPH_FLAT) {
         s.x_nodes = s.present->x;
+        find_geometry(&s);
         out->h = rounds(&s, encode_flat(&s)).h;
         take_step(&s, decode_flat(&s, out->h), out);
         return;
     }
     s.x_nodes = gather_rows(tape, s.present->x, plan->nodes, plan->node);
+    find_geometry(&s);
     Nodes nodes = rounds(&s, encode(&s));
     out->h = nodes.h;
     take_step(&s, decode_at_particles(&s, nodes), out);
