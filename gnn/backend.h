@@ -14,8 +14,7 @@
     OP(edge_geometry_backward, EdgeGeometryArgs)                                                                       \
     OP(message_forward, MessageArgs)                                                                                   \
     OP(message_backward, MessageArgs)                                                                                  \
-    OP(plan_count, PlanCountArgs)                                                                                      \
-    OP(plan_mark, PlanMarkArgs)                                                                                        \
+    OP(plan_rows, PlanRowsArgs)                                                                                        \
     OP(plan_spread, PlanSpreadArgs)
 
 GNN_OPS(OP_STRUCT)

@@ -316,7 +316,7 @@ void dynamics_step(Tape *tape, const Dynamics *d, const GnnPlan *plan, const Gnn
         take_step(&s, decode_flat(&s, out->h), out);
         return;
     }
-    s.x_nodes = gather_rows(tape, s.present->x, plan->nodes, plan->node);
+    s.x_nodes = gather_distinct_rows(tape, s.present->x, plan->nodes, plan->node);
     find_geometry(&s);
     Nodes nodes = rounds(&s, encode(&s));
     out->h = nodes.h;

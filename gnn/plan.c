@@ -56,12 +56,18 @@ static const int32_t *random_nodes(Planning *p, size_t *count) {
     return node;
 }
 
+// Uploads the nodes and, behind them, the numbers 0, 1, .. of themselves.
 static void choose_nodes(Planning *p) {
     size_t count = p->in->node_count;
-    const int32_t *host = p->in->nodes ? p->in->nodes : random_nodes(p, &count);
-    int32_t *node = host ? tape_memory(p->tape, count, sizeof *node) : NULL;
+    const int32_t *chosen = p->in->nodes ? p->in->nodes : random_nodes(p, &count);
+    int32_t *host = chosen ? tape_context(p->tape, (2 * count + 1) * sizeof *host) : NULL,
+            *node = host ? tape_memory(p->tape, 2 * count, sizeof *node) : NULL;
     if (!node) return;
-    p->device->nn->upload(p->device, node, host, count * sizeof *node);
+    for (size_t i = 0; i < count; i++) {
+        host[i] = chosen[i];
+        host[count + i] = (int32_t)i;
+    }
+    p->device->nn->upload(p->device, node, host, 2 * count * sizeof *node);
     p->plan->node = node;
     p->plan->nodes = count;
 }
@@ -116,26 +122,20 @@ static const int32_t *own_numbers(Planning *p, size_t count) {
     return list;
 }
 
-// log(1 + n) of the edges of every set, and n for the mean.
-static void count_edges(Planning *p) {
-    size_t T = p->c->T, M = p->plan->nodes;
-    PlanCountArgs args = {.sets = T, .log_count = tape_memory(p->tape, M * T, sizeof *args.log_count)};
+// The marks of every set; with nodes log(1 + n) of its edges, and n for the mean.
+static void write_rows(Planning *p) {
+    GnnPlan *plan = p->plan;
+    bool counted = p->c->graph == GRAPH_HIERARCHICAL;
+    size_t T = p->c->T, M = counted ? plan->nodes : 0;
+    PlanRowsArgs args = {.sets = T, .nodes = M};
     for (size_t t = 0; t < T; t++) {
-        args.edges[t] = p->plan->to_node[t];
-        p->plan->to_node[t].count = args.count[t] = tape_memory(p->tape, M, sizeof *args.count[t]);
+        args.particles[t] = p->in->sets.set[t].x->rows;
+        plan->mark[t] = args.mark[t] = tape_memory(p->tape, args.particles[t] * T, sizeof *args.mark[t]);
+        args.edges[t] = plan->to_node[t];
+        if (counted) plan->to_node[t].count = args.count[t] = tape_memory(p->tape, M, sizeof *args.count[t]);
     }
-    if (!p->device->failed) p->device->gnn->plan_count(p->device, &args);
-    p->plan->log_count = args.log_count;
-}
-
-static void mark_sets(Planning *p) {
-    size_t T = p->c->T;
-    PlanMarkArgs args = {.sets = T};
-    for (size_t t = 0; t < T; t++) {
-        args.count[t] = p->in->sets.set[t].x->rows;
-        p->plan->mark[t] = args.out[t] = tape_memory(p->tape, args.count[t] * T, sizeof *args.out[t]);
-    }
-    if (!p->device->failed) p->device->gnn->plan_mark(p->device, &args);
+    if (counted) plan->log_count = args.log_count = tape_memory(p->tape, M * T, sizeof *args.log_count);
+    if (!p->device->failed) p->device->gnn->plan_rows(p->device, &args);
 }
 
 // ---- plans
@@ -151,12 +151,11 @@ static void plan_hierarchical(Planning *p) {
     for (size_t t = 0; t < p->in->sets.count; t++)
         plan->to_node[t] =
             nearest_edges(p, &index, nodes.count, points_of(&p->in->sets.set[t]), NULL, c->k_particle_to_node);
-    plan->node_node = nearest_edges(p, &index, nodes.count, nodes, own_numbers(p, nodes.count), c->k_node_to_node);
+    plan->node_node = nearest_edges(p, &index, nodes.count, nodes, plan->node + nodes.count, c->k_node_to_node);
     plan->to_particle = nearest_edges(p, &index, nodes.count, points_of(p->present), NULL, c->k_node_to_particle);
     GnnEdges *all[GNN_MAX_SETS + 2] = {&plan->node_node, &plan->to_particle};
     for (size_t t = 0; t < p->in->sets.count; t++) all[2 + t] = &plan->to_node[t];
     edges_order(p->tape, 2 + p->in->sets.count, all);
-    count_edges(p);
 }
 
 static void plan_flat(Planning *p) {
@@ -183,9 +182,9 @@ void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *inpu
     CHECK_EQ(input->sets.count, config->T);
     p.present = &input->sets.set[input->sets.count - 1];
     plan->particles = p.present->x->rows;
-    mark_sets(&p);
     if (config->graph == GRAPH_HIERARCHICAL) plan_hierarchical(&p);
     if (config->graph == GRAPH_FLAT) plan_flat(&p);
+    write_rows(&p);
     arena_release(&tape->device->scratch, mark);
     arena_release(&tape->host, host);
 }

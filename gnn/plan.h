@@ -26,7 +26,7 @@ typedef struct GnnSets {
 typedef struct GnnPlanInput {
     GnnSets sets;
     uint32_t seed, step, episode, rollout_step;
-    // (node_count) abstract nodes chosen by the caller, host memory; NULL: chosen at random
+    // (node_count) abstract nodes chosen by the caller, all different, host memory; NULL: chosen at random
     const int32_t *nodes;
     size_t node_count;
 } GnnPlanInput;
@@ -45,21 +45,16 @@ typedef struct GnnPlan {
 // Arrays live as long as the tape's tensors. If memory is short, the device is marked as failed.
 void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, GnnPlan *plan);
 
-// The one-hot marks of times t: out[t] (count[t], sets).
-typedef struct PlanMarkArgs {
-    size_t sets;
-    size_t count[GNN_MAX_SETS];
-    real *out[GNN_MAX_SETS];
-} PlanMarkArgs;
-
-// Of edges in order (edges_order), with the same others for each t: count[t][o] = edges that end in o, and
-// log_count[o * sets + t] = log(1 + that).
-typedef struct PlanCountArgs {
-    size_t sets;
+// The one-hot marks of times t: mark[t] (particles[t], sets). And of edges in order (edges_order) with `nodes` others
+// for each t: count[t][o] = edges that end in o, and log_count[o * sets + t] = log(1 + that).
+typedef struct PlanRowsArgs {
+    size_t sets, particles[GNN_MAX_SETS];
+    real *mark[GNN_MAX_SETS];
+    size_t nodes; // 0: no edges are counted
     GnnEdges edges[GNN_MAX_SETS];
     int32_t *count[GNN_MAX_SETS];
     real *log_count;
-} PlanCountArgs;
+} PlanRowsArgs;
 
 // Mean over channels of the standard deviation over nodes.
 typedef struct PlanSpreadArgs {

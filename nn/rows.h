@@ -8,6 +8,7 @@
 typedef struct GatherArgs {
     size_t rows, cols, from_rows;
     const int32_t *index; // (rows) into x; negative: a row of zeros
+    bool distinct;        // no row of x is named twice
     const real *x;        // (from_rows, cols)
     real *y;              // (rows, cols), overwritten
     const real *dy;
@@ -16,5 +17,6 @@ typedef struct GatherArgs {
 
 // y_i = x_index[i]
 Tensor *gather_rows(Tape *tape, Tensor *x, size_t rows, const int32_t *index);
+Tensor *gather_distinct_rows(Tape *tape, Tensor *x, size_t rows, const int32_t *index); // the same, in less time
 
 #endif

@@ -6,26 +6,22 @@
 
 #include <string.h>
 
-void CPU_FN(plan_mark)(Device *device, const PlanMarkArgs *a) {
-    (void)device;
-    for (size_t t = 0; t < a->sets; t++) {
-        memset(a->out[t], 0, a->count[t] * a->sets * sizeof(real));
-        for (size_t i = 0; i < a->count[t]; i++) a->out[t][i * a->sets + t] = 1;
-    }
-}
-
-static void count_ends(const PlanCountArgs *a, size_t t) {
+static void count_ends(const PlanRowsArgs *a, size_t t) {
     const GnnEdges *edges = &a->edges[t];
     int32_t *count = a->count[t];
-    memset(count, 0, edges->others * sizeof *count);
+    memset(count, 0, a->nodes * sizeof *count);
     for (size_t r = 0; r < edge_rows(edges); r++)
         if (edges->index[r] >= 0) count[edges->index[r]]++;
-    for (size_t o = 0; o < edges->others; o++) a->log_count[o * a->sets + t] = real_log1p((real)count[o]);
+    for (size_t o = 0; o < a->nodes; o++) a->log_count[o * a->sets + t] = real_log1p((real)count[o]);
 }
 
-void CPU_FN(plan_count)(Device *device, const PlanCountArgs *a) {
+void CPU_FN(plan_rows)(Device *device, const PlanRowsArgs *a) {
     (void)device;
-    for (size_t t = 0; t < a->sets; t++) count_ends(a, t);
+    for (size_t t = 0; t < a->sets; t++) {
+        memset(a->mark[t], 0, a->particles[t] * a->sets * sizeof(real));
+        for (size_t i = 0; i < a->particles[t]; i++) a->mark[t][i * a->sets + t] = 1;
+        if (a->nodes) count_ends(a, t);
+    }
 }
 
 void CPU_FN(plan_spread)(Device *device, const PlanSpreadArgs *a) {

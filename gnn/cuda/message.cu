@@ -63,18 +63,46 @@ static void give(Device *device) {
                                                     {held->jobs}});
 }
 
+// Room for one more job; NULL: there is none.
+static MessageJob *next_job(HeldMessages *held) {
+    return held->jobs.jobs < MESSAGE_JOBS ? &held->jobs.job[held->jobs.jobs++] : nullptr;
+}
+
+static unsigned clear_blocks(const MessageClear &clear) { return static_cast<unsigned>(cuda_blocks(clear.count)); }
+
+static bool zero(Device *device, real *memory, size_t count) {
+    MessageJob *job = next_job(held_of(device));
+    if (!job) return false;
+    job->clear = {memory, count};
+    job->blocks[MESSAGE_CLEAR] = clear_blocks(job->clear);
+    return true;
+}
+
+// The last job if it only clears memory so far, or the next one.
+static MessageJob *job_for_message(HeldMessages *held) {
+    MessageJob *last = &held->jobs.job[held->jobs.jobs - 1];
+    return last->blocks[MESSAGE_TILES] || last->blocks[MESSAGE_REST] ? next_job(held) : last;
+}
+
 void message_hold(Device *device, const MessageKernel &kernel, const MessageJob &job) {
     CudaHeldOps *ops = &cuda_state(device)->held;
     if (!ops->memory && !(ops->memory = calloc(1, sizeof(HeldMessages))))
         return device_fail(device, STATUS_FAILED, "out of memory for the messages of a step");
     HeldMessages *held = held_of(device);
-    if (held->kernel != kernel || held->jobs.jobs == MESSAGE_JOBS) cuda_give_held(device);
-    if (!ops->give) {
+    if (held->kernel != kernel) cuda_give_held(device);
+    MessageJob *to = ops->give ? job_for_message(held) : nullptr;
+    if (!to) {
+        cuda_give_held(device);
         memset(held, 0, sizeof *held); // equal calls have equal bytes
         held->kernel = kernel;
         ops->give = give;
+        ops->zero = zero;
+        to = next_job(held);
     }
-    held->jobs.job[held->jobs.jobs++] = job;
+    MessageClear clear = to->clear;
+    *to = job;
+    to->clear = clear;
+    to->blocks[MESSAGE_CLEAR] = clear_blocks(clear);
 }
 
 // ---- ops

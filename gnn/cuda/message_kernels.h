@@ -511,11 +511,18 @@ static __device__ inline void finish_backward(const MessageArgs &m, const Messag
 
 // ---- all phases of some messages
 
-// Products are those of the backward pass.
-enum MessagePhase { MESSAGE_PRODUCTS_BACK, MESSAGE_TILES, MESSAGE_REST, MESSAGE_PHASES };
+// Clearing memory; the backward pass of products; tiles; what they leave.
+enum MessagePhase { MESSAGE_CLEAR, MESSAGE_PRODUCTS_BACK, MESSAGE_TILES, MESSAGE_REST, MESSAGE_PHASES };
 
+typedef struct MessageClear {
+    real *memory;
+    size_t count;
+} MessageClear;
+
+// A message, and memory that is cleared before it; or one of them.
 typedef struct MessageJob {
     unsigned blocks[MESSAGE_PHASES]; // that have something to do; 0: there is no such phase
+    MessageClear clear;
     MessageArgs args;
     MessageWork work;
 } MessageJob;
@@ -537,7 +544,9 @@ static_assert(sizeof(MessageJobs) <= (MESSAGE_JOBS > 1 ? 32764 : 4096), "too lar
 
 template <class S, bool BACKWARD>
 static __device__ inline void run_phase(const MessageJob &job, unsigned phase, const BlockMemory &memory) {
-    if constexpr (BACKWARD) {
+    if (phase == MESSAGE_CLEAR) {
+        GRID_LOOP(i, job.clear.count) job.clear.memory[i] = 0;
+    } else if constexpr (BACKWARD) {
         if (phase == MESSAGE_PRODUCTS_BACK) backward_block<S, true>(job.args, job.work, memory);
         else if (phase == MESSAGE_TILES) backward_block<S, false>(job.args, job.work, memory);
         else finish_backward(job.args, job.work);

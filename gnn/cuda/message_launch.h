@@ -114,7 +114,10 @@ template <class S> static bool run_forward(Device *device, const MessageArgs *m)
         plan_segments(device, &w, by_other ? m->edges.others : m->edges.groups, m->out, true, m->mean);
     w.left = by_group && k && w.tile_rows % k == 0 ? 0 : w.segments.count; // by no tile
     hold_message<S, false>(device, launch,
-                           {{0, message_blocks(w.tiles), message_blocks(w.left, CUDA_THREADS / CUDA_WARP)}, *m, w});
+                           {.blocks = {0, 0, message_blocks(w.tiles), message_blocks(w.left, CUDA_THREADS / CUDA_WARP)},
+                            .clear = {},
+                            .args = *m,
+                            .work = w});
     return true;
 }
 
@@ -183,7 +186,9 @@ template <class S> static bool run_backward(Device *device, const MessageArgs *m
     w.slots.part = device_scratch(device, w.slots.parts * w.slots.part_size);
     w.left = sums_left(m, &w);
     unsigned parts = message_blocks(w.slots.parts), products = m->product[0].dy || m->product[1].dy ? parts : 0;
-    hold_message<S, true>(device, launch, {{products, parts, message_blocks(w.left, CUDA_THREADS)}, *m, w});
+    hold_message<S, true>(
+        device, launch,
+        {.blocks = {0, products, parts, message_blocks(w.left, CUDA_THREADS)}, .clear = {}, .args = *m, .work = w});
     return true;
 }
 

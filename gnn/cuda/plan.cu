@@ -8,22 +8,10 @@
 #include "nn/cuda/sums.h"
 #include "nn/element.h"
 
-static __global__ void mark(const __grid_constant__ PlanMarkArgs a) {
+static __global__ void write_rows(const __grid_constant__ PlanRowsArgs a) {
     for (size_t t = 0; t < a.sets; t++)
-        GRID_LOOP(i, a.count[t] * a.sets) a.out[t][i] = i - cuda_quotient(i, a.sets) * a.sets == t;
-}
-
-void plan_mark_cuda(Device *device, const PlanMarkArgs *a) {
-    size_t most = 0;
-    for (size_t t = 0; t < a->sets; t++) most = a->count[t] > most ? a->count[t] : most;
-    if (!cuda_op(device, "plan mark", most, a->sets)) return;
-    LAUNCH(device, cuda_blocks(most * a->sets), CUDA_THREADS, 0, mark, *a);
-}
-
-// ---- numbers of edges
-
-static __global__ void count_ends(const __grid_constant__ PlanCountArgs a) {
-    GRID_LOOP(i, a.edges[0].others * a.sets) {
+        GRID_LOOP(i, a.particles[t] * a.sets) a.mark[t][i] = i - cuda_quotient(i, a.sets) * a.sets == t;
+    GRID_LOOP(i, a.nodes * a.sets) {
         size_t o = cuda_quotient(i, a.sets), t = i - o * a.sets;
         int32_t count = a.edges[t].start[o + 1] - a.edges[t].start[o];
         a.count[t][o] = count;
@@ -31,9 +19,11 @@ static __global__ void count_ends(const __grid_constant__ PlanCountArgs a) {
     }
 }
 
-void plan_count_cuda(Device *device, const PlanCountArgs *a) {
-    if (!cuda_op(device, "plan count", a->sets, edge_rows(&a->edges[0]), a->edges[0].others)) return;
-    LAUNCH(device, cuda_blocks(a->edges[0].others * a->sets), CUDA_THREADS, 0, count_ends, *a);
+void plan_rows_cuda(Device *device, const PlanRowsArgs *a) {
+    size_t most = a->nodes;
+    for (size_t t = 0; t < a->sets; t++) most = a->particles[t] > most ? a->particles[t] : most;
+    if (!cuda_op(device, "rows of a plan", most, a->sets, a->nodes)) return;
+    LAUNCH(device, cuda_blocks(most * a->sets), CUDA_THREADS, 0, write_rows, *a);
 }
 
 // ---- spread of nodes

@@ -70,7 +70,11 @@ struct ZeroCall {
 };
 
 void cuda_zero(Device *device, void *memory, size_t bytes) {
-    if (bytes > 0 && cuda_op(device, "zero", bytes)) cuda_submit(device, ZeroCall{memory, bytes});
+    if (bytes == 0 || !cuda_op(device, "zero", bytes)) return;
+    const CudaHeldOps *held = &cuda_state(device)->held;
+    bool joins = held->give && bytes % sizeof(real) == 0 &&
+                 held->zero(device, static_cast<real *>(memory), bytes / sizeof(real));
+    if (!joins) cuda_submit(device, ZeroCall{memory, bytes});
 }
 
 void cuda_copy(Device *device, void *to, const void *from, size_t bytes) {

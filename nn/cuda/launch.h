@@ -31,8 +31,9 @@ struct CudaSums;
 
 // Ops that wait to be given to the stream together, as one command. They come before the next command of another kind.
 struct CudaHeldOps {
-    void (*give)(Device *); // NULL: none wait
-    void *memory;           // of malloc; stays until the device is closed
+    void (*give)(Device *);                             // NULL: none wait
+    bool (*zero)(Device *, real *memory, size_t count); // adds this to them; false: it must be a command
+    void *memory;                                       // of malloc; stays until the device is closed
 };
 
 // Device.state

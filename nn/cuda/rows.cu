@@ -28,8 +28,19 @@ static __global__ void add_named(GatherArgs a, CudaLists places) {
     }
 }
 
+static __global__ void add_each(GatherArgs a) {
+    GRID_LOOP(at, a.rows * a.cols) {
+        size_t i = cuda_quotient(at, a.cols), j = at - i * a.cols;
+        if (a.index[i] >= 0) a.dx[static_cast<size_t>(a.index[i]) * a.cols + j] += a.dy[at];
+    }
+}
+
 void gather_backward_cuda(Device *device, const GatherArgs *a) {
     if (!cuda_op(device, "gather backward", a->rows, a->cols, a->from_rows)) return;
+    if (a->distinct) {
+        LAUNCH(device, cuda_blocks(a->rows * a->cols), CUDA_THREADS, 0, add_each, *a);
+        return;
+    }
     ArenaMark mark = arena_mark(&device->scratch);
     CudaLists places = cuda_lists(device, a->rows, a->index, a->from_rows);
     LAUNCH(device, cuda_blocks(a->from_rows, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, add_named, *a, places);

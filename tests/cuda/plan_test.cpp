@@ -44,8 +44,10 @@ static void marks_and_counts(void **) {
         Floats mark(both, junk<float>(n * 2)), more(both, junk<float>(2 * (n + 3))),
             log_count(both, junk<float>(20 * 2));
         Integers index(both, integers(n, 5, 20, 2, 5)), count(both, junk<int32_t>(20)), other(both, junk<int32_t>(20));
-        auto marks = [&](Device *d) { return PlanMarkArgs{2, {n, n + 3}, {mark.at(d), more.at(d)}}; };
-        assert_both(both, gnn, plan_mark, marks, &mark, &more);
+        auto marks = [&](Device *d) {
+            return PlanRowsArgs{2, {n, n + 3}, {mark.at(d), more.at(d)}, 0, {}, {}, nullptr};
+        };
+        assert_both(both, gnn, plan_rows, marks, &mark, &more);
         Integers past(both, integers(n, 5, 20, 4, 5)), row(both, junk<int32_t>(10 * n)), start(both, junk<int32_t>(42));
         auto in_order = [&](Device *d) {
             return std::array<GnnEdges, 2>{{{n, 5, 20, past.at(d), nullptr, row.at(d), start.at(d)},
@@ -56,9 +58,14 @@ static void marks_and_counts(void **) {
         gnn_backend_cuda.edges_order(both.gpu, &order);
         auto counts = [&](Device *d) {
             auto edges = in_order(d);
-            return PlanCountArgs{2, {edges[0], edges[1]}, {count.at(d), other.at(d)}, log_count.at(d)};
+            PlanRowsArgs args = marks(d);
+            args.nodes = 20;
+            args.edges[0] = edges[0], args.edges[1] = edges[1];
+            args.count[0] = count.at(d), args.count[1] = other.at(d);
+            args.log_count = log_count.at(d);
+            return args;
         };
-        assert_both(both, gnn, plan_count, counts, &count, &other, &log_count);
+        assert_both(both, gnn, plan_rows, counts, &mark, &more, &count, &other, &log_count);
     }
 }
 

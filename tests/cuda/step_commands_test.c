@@ -58,7 +58,7 @@ static Run train_anew(const StepShape *shape, const char *rounds, int steps, Bou
 static void a_step_has_few_commands(void **state) {
     (void)state;
     // of encoder, dynamics, renderer, forward and backward each; of the update
-    static const size_t most[2 * PART_COUNT + 1] = {85, 112, 168, 109, 127, 81, 6};
+    static const size_t most[2 * PART_COUNT + 1] = {85, 112, 138, 49, 127, 81, 6};
     size_t count[2 * PART_COUNT + 1], all = 0;
     const StepShape *shape = &step_shapes[STEP_PAPER];
     Device *device = NULL;
