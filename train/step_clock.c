@@ -17,7 +17,8 @@ static void lap(StepClock *clock, double *seconds, size_t *commands) {
 
 void step_clock_start(StepClock *clock, Device *device) {
     if (!clock) return;
-    *clock = (StepClock){.device = device, .last = device_seconds(device), .last_commands = device->replay.commands};
+    *clock = (StepClock){.device = device, .last = device_seconds(device)};
+    clock->last_commands = device->replay.commands; // with those that it waited for
 }
 
 static void lap_backward(StepClock *clock) {

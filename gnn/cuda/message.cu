@@ -91,8 +91,9 @@ void message_hold(Device *device, const MessageKernel &kernel, const MessageJob 
     HeldMessages *held = held_of(device);
     if (held->kernel != kernel) cuda_give_held(device);
     MessageJob *to = ops->give ? job_for_message(held) : nullptr;
+    if (!to) cuda_give_held(device);
+    if (device->failed) return; // perhaps for want of the message's own memory
     if (!to) {
-        cuda_give_held(device);
         memset(held, 0, sizeof *held); // equal calls have equal bytes
         held->kernel = kernel;
         ops->give = give;

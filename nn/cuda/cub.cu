@@ -4,26 +4,23 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-// Asks `call` (room, bytes) how much room it needs, then with that room.
-template <class Call> static void with_room(Device *device, const char *name, Call call) {
-    size_t bytes = 0;
-    ArenaMark mark = arena_mark(&device->scratch);
-    cudaError_t error = call(nullptr, bytes);
-    void *room = error == cudaSuccess ? device_scratch_bytes(device, bytes) : nullptr;
-    if (room) error = call(room, bytes);
-    cuda_ok(device, error, name);
-    arena_release(&device->scratch, mark);
+// With `room` NULL, CUB says how much it needs.
+static size_t sort(Device *device, const CudaSortCall &c, void *room, size_t bytes) {
+    cuda_ok(device,
+            cub::DeviceRadixSort::SortPairs(room, bytes, c.key, c.sorted_key, c.value, c.sorted_value, c.count, 0,
+                                            c.bits, cuda_state(device)->stream),
+            "cub::DeviceRadixSort");
+    return bytes;
 }
 
-void CudaSortCall::run(Device *device) const {
-    with_room(device, "cub::DeviceRadixSort", [&](void *room, size_t &bytes) {
-        return cub::DeviceRadixSort::SortPairs(room, bytes, key, sorted_key, value, sorted_value, count, 0, bits,
-                                               cuda_state(device)->stream);
-    });
+size_t CudaSortCall::needs(Device *device) const { return sort(device, *this, nullptr, 0); }
+void CudaSortCall::run(Device *device) const { sort(device, *this, room, bytes); }
+
+static size_t scan(Device *device, const CudaScanCall &c, void *room, size_t bytes) {
+    cuda_ok(device, cub::DeviceScan::ExclusiveSum(room, bytes, c.in, c.out, c.count, cuda_state(device)->stream),
+            "cub::DeviceScan");
+    return bytes;
 }
 
-void CudaScanCall::run(Device *device) const {
-    with_room(device, "cub::DeviceScan", [&](void *room, size_t &bytes) {
-        return cub::DeviceScan::ExclusiveSum(room, bytes, in, out, count, cuda_state(device)->stream);
-    });
-}
+size_t CudaScanCall::needs(Device *device) const { return scan(device, *this, nullptr, 0); }
+void CudaScanCall::run(Device *device) const { scan(device, *this, room, bytes); }

@@ -36,7 +36,8 @@ static void release(void *owner, void *memory, size_t bytes) {
     Device *device = static_cast<Device *>(owner);
     cuda_give_held(device);
     cuda_factors_forget(device, memory, bytes);
-    if (memory && cudaSetDevice(cuda_state(device)->index) == cudaSuccess) cudaFree(memory);
+    if (memory && cudaSetDevice(cuda_state(device)->index) == cudaSuccess && !cuda_free_later(device, memory))
+        cudaFree(memory);
 }
 
 static void room(void *owner, size_t *left, size_t *total) {
@@ -111,7 +112,9 @@ static Status find_device(int index, Error *err) {
     if (driver == 0)
         return error_set(err, STATUS_FAILED,
                          "CUDA: no NVIDIA driver is installed (libcuda.so.1); install one, or use --device cpu");
-    if (error == cudaErrorInsufficientDriver)
+    bool few_arguments =
+        runtime >= 12010 && driver < 12010; // to kernels: the driver supports CUDA 12.0, which has 4 KB
+    if (error == cudaErrorInsufficientDriver || few_arguments)
         return error_set(
             err, STATUS_FAILED,
             "CUDA: the NVIDIA driver is too old: it supports CUDA %d.%d, this build needs %d.%d; update the driver",

@@ -36,6 +36,13 @@ struct CudaReplay {
     CudaCommand *at;        // the next to compare with
     cudaGraphNode_t last;   // last node of the capture so far
     Arena staging;          // page-locked
+    struct FreedMemory *freed;
+};
+
+// Memory that commands use which are not in the stream yet: it is given back when they are.
+struct FreedMemory {
+    FreedMemory *next;
+    void *memory;
 };
 
 static CudaReplay *replay_of(const Device *device) { return cuda_state(device)->replay; }
@@ -61,6 +68,24 @@ void *cuda_staged(Device *device, const void *host, size_t bytes) {
         device_fail(device, STATUS_FAILED, "out of page-locked memory for %zu bytes on their way to the GPU", bytes);
     else memcpy(held, host, bytes);
     return held;
+}
+
+bool cuda_free_later(Device *device, void *memory) {
+    CudaReplay *replay = replay_of(device);
+    if (!replay || (replay->mode != PartMode::capture && replay->mode != PartMode::compare)) return false;
+    FreedMemory *freed = static_cast<FreedMemory *>(malloc(sizeof *freed));
+    CHECK(freed);
+    *freed = {replay->freed, memory};
+    replay->freed = freed;
+    return true;
+}
+
+static void free_now(CudaReplay *replay) {
+    while (FreedMemory *freed = replay->freed) {
+        replay->freed = freed->next;
+        cudaFree(freed->memory);
+        free(freed);
+    }
 }
 
 // ---- parts
@@ -165,7 +190,7 @@ void cuda_give_held(Device *device) {
     state->held.give = nullptr;
     if (!give || device->failed) return;
     state->size_count = 0;
-    give(device);
+    if (cuda_ok(device, cudaSetDevice(state->index), "cudaSetDevice")) give(device);
     state->op = op;
     state->size_count = count;
 }
@@ -209,6 +234,7 @@ void cuda_flush(Device *device) {
     else if (replay->mode == PartMode::compare && replay->at) come_otherwise(device, replay);
     else if (replay->mode == PartMode::compare && !device->failed) launch_part(device, replay->part);
     replay->mode = PartMode::none;
+    free_now(replay);
 }
 
 // ---- steps
@@ -247,6 +273,7 @@ void cuda_replay_close(Device *device) {
         arena_free(&part->memory);
         free(part);
     }
+    if (replay) free_now(replay);
     if (replay) arena_free(&replay->staging);
     free(replay);
     cuda_state(device)->replay = nullptr;

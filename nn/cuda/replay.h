@@ -21,6 +21,8 @@ void cuda_step_end(Device *device);
 // Ends the part.
 void cuda_flush(Device *device);
 void cuda_give_held(Device *device); // CudaHeldOps
+// Gives memory of cudaMalloc back at the part's end; false if no commands of a graph may use it: then it can be now.
+bool cuda_free_later(Device *device, void *memory);
 void cuda_replay_close(Device *device);
 
 // The functions of a type of calls.

@@ -19,8 +19,11 @@ struct CudaSortCall {
     uint64_t *sorted_key;
     int32_t *sorted_value;
     int bits;
+    void *room = nullptr; // scratch memory
+    size_t bytes = 0;
 
     bool operator==(const CudaSortCall &) const = default;
+    size_t needs(Device *device) const; // bytes of room
     void run(Device *device) const;
 };
 
@@ -28,8 +31,11 @@ struct CudaScanCall {
     size_t count;
     const int32_t *in;
     int32_t *out;
+    void *room = nullptr; // scratch memory
+    size_t bytes = 0;
 
     bool operator==(const CudaScanCall &) const = default;
+    size_t needs(Device *device) const;
     void run(Device *device) const;
 };
 

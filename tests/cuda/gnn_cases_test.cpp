@@ -244,6 +244,30 @@ static void little_shared_memory(void **) {
     });
 }
 
+// A message that finds no memory is not done later, when the device works again.
+static void without_memory_nothing_is_done(void **) {
+    Devices both;
+    Device *gpu = both.gpu;
+    Error err = {};
+    MessageArgs a = {};
+    real gradient = 0;
+    a.edges.groups = a.edges.others = 4;
+    a.edges.k = 3;
+    a.hidden = a.out = 8;
+    a.mean_kind = MEAN_GROUP;
+    a.mean = a.dbias0 = &gradient;
+    for (auto op : {gpu->gnn->message_forward, gpu->gnn->message_backward}) {
+        long before = cuda_on_cpu_launches();
+        cuda_on_cpu_limit(0);
+        op(gpu, &a);
+        cuda_on_cpu_limit(SIZE_MAX);
+        assert_status_error(device_status(gpu, &err), STATUS_FAILED, err, "out of memory");
+        cuda_wait(gpu);
+        assert_status_ok(device_status(gpu, &err), err);
+        assert_int_equal(cuda_on_cpu_launches(), before);
+    }
+}
+
 // ---- faults
 
 static bool faults_show_in(const Devices &both, Precision precision) {
@@ -311,7 +335,8 @@ static void faults_are_noticed(void **) {
 }
 
 int main() {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_do_as_the_cpu), cmocka_unit_test(precisions),
-                                       cmocka_unit_test(little_shared_memory), cmocka_unit_test(faults_are_noticed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_do_as_the_cpu), cmocka_unit_test(precisions), cmocka_unit_test(little_shared_memory),
+        cmocka_unit_test(without_memory_nothing_is_done), cmocka_unit_test(faults_are_noticed)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -24,6 +24,7 @@ static void each_fault_at_opening_has_a_sentence(void **state) {
     must_not_open((CudaOnCpuMachine){.driver = 0, .count_error = INSUFFICIENT_DRIVER}, "no NVIDIA driver is installed");
     must_not_open((CudaOnCpuMachine){.driver = 11020, .gpus = 1, .count_error = INSUFFICIENT_DRIVER},
                   "too old: it supports CUDA 11.2, this build needs 13.0");
+    must_not_open((CudaOnCpuMachine){.driver = 12000, .gpus = 1}, "driver is too old: it supports CUDA 12.0");
     must_not_open((CudaOnCpuMachine){.driver = 13000, .count_error = NO_DEVICE}, "finds no GPU");
     must_not_open((CudaOnCpuMachine){.driver = 13000}, "finds no GPU");
     must_not_open((CudaOnCpuMachine){.driver = 13000, .gpus = 1, .count_error = 999}, "looking for GPUs");

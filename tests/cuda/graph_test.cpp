@@ -78,6 +78,24 @@ static void the_third_time_is_captured(void **) {
     work.expect(1, STEPS - 2, 0, 0);
 }
 
+// A graph is launched when its part ends: memory of its commands that was given back before is still there.
+static void memory_is_given_back_behind_its_commands(void **) {
+    Work work;
+    for (int step = 0; step < STEPS; step++) {
+        work.begin(1);
+        real *y = static_cast<real *>(work.device->source.allocate(work.device, COUNT * sizeof *y));
+        LAUNCH(work.device, 1, CUDA_THREADS, 0, add, COUNT, 1, y);
+        work.device->source.release(work.device, y, COUNT * sizeof *y);
+        real *z = static_cast<real *>(work.device->source.allocate(work.device, COUNT * sizeof *z));
+        for (size_t i = 0; i < COUNT; i++) z[i] = 5; // as another process would, to which the memory may go
+        work.add_number(3);
+        work.end();
+        for (size_t i = 0; i < COUNT; i++) assert_true(z[i] == 5);
+        work.device->source.release(work.device, z, COUNT * sizeof *z);
+    }
+    assert_true(work.device->replay.launched >= 3);
+}
+
 static void nothing_is_captured_unasked(void **) {
     Work work(false);
     for (int step = 0; step < STEPS; step++) {
@@ -220,6 +238,7 @@ static void a_failure_while_capturing(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_third_time_is_captured),
+        cmocka_unit_test(memory_is_given_back_behind_its_commands),
         cmocka_unit_test(nothing_is_captured_unasked),
         cmocka_unit_test(arguments_and_sizes_change),
         cmocka_unit_test(another_kernel),

@@ -225,6 +225,9 @@ cudaError_t check_config(const cudaLaunchConfig_t *config, const void *kernel) {
                 config->dynamicSmemBytes <= room;
     if (!fits) return cudaErrorInvalidConfiguration;
     bool at_once = grid.x <= CUDA_ON_CPU_RESIDENT && grid.x * threads.x <= MAX_THREADS;
+    int can_wait = 0;
+    cudaDeviceGetAttribute(&can_wait, cudaDevAttrCooperativeLaunch, 0);
+    if (config->numAttrs && !can_wait) return cudaErrorNotSupported;
     return config->numAttrs == 0 || at_once ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
 }
 

@@ -64,6 +64,7 @@ enum cudaError_t {
     cudaErrorNotReady = 600,
     cudaErrorLaunchFailure = 719,
     cudaErrorCooperativeLaunchTooLarge = 720,
+    cudaErrorNotSupported = 801,
     cudaErrorStreamCaptureUnsupported = 900
 };
 const char *cudaGetErrorString(cudaError_t error);

@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <vector>
 
+size_t CudaSortCall::needs(Device *) const { return 8 * count; }
+
 void CudaSortCall::run(Device *) const {
     cuda_on_cpu_do([call = *this] {
+        memset(call.room, 0xff, call.bytes);
         std::vector<std::pair<uint64_t, int32_t>> list(call.count);
         uint64_t mask = call.bits < 64 ? (uint64_t{1} << call.bits) - 1 : ~uint64_t{0};
         for (size_t i = 0; i < list.size(); i++) list[i] = {call.key[i], call.value[i]};
@@ -21,8 +24,11 @@ void CudaSortCall::run(Device *) const {
     });
 }
 
+size_t CudaScanCall::needs(Device *) const { return 4 * count; }
+
 void CudaScanCall::run(Device *) const {
     cuda_on_cpu_do([call = *this] {
+        memset(call.room, 0xff, call.bytes);
         int32_t sum = 0;
         for (size_t i = 0; i < call.count; i++) {
             call.out[i] = sum;
