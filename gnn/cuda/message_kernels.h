@@ -556,6 +556,8 @@ static __device__ inline void run_phase(const MessageJob &job, unsigned phase, c
     }
 }
 
+// Does the steps in their order. A job comes to shared memory: as constants behind an index its members would take
+// registers.
 template <class S, bool BACKWARD>
 static __global__ __launch_bounds__(CUDA_THREADS,
                                     BACKWARD ? S::BLOCKS_BACKWARD
