@@ -54,13 +54,13 @@ static void give(Device *device) {
     for (unsigned i = 0; i < held->jobs.jobs; i++) add_steps(&held->jobs, i, &most);
     unsigned at_once = held->jobs.steps > 1 ? blocks_at_once(device, kernel) : 0;
     if (at_once == 0) return give_steps(device, kernel, held->jobs);
-    cuda_submit(device, CudaKernelCall<MessageJobs>{kernel.name,
-                                                    kernel.run,
-                                                    most < at_once ? most : at_once,
-                                                    kernel.threads,
-                                                    kernel.shared,
-                                                    true,
-                                                    {held->jobs}});
+    cuda_submit(device, CudaKernelCall<MessageJobsArgument>{kernel.name,
+                                                            kernel.run,
+                                                            most < at_once ? most : at_once,
+                                                            kernel.threads,
+                                                            kernel.shared,
+                                                            true,
+                                                            {held->jobs}});
 }
 
 // Room for one more job; NULL: there is none.

@@ -540,6 +540,15 @@ typedef struct MessageJobs {
     } step[MESSAGE_JOBS * MESSAGE_PHASES];
 } MessageJobs;
 
+// How the kernel takes them. On the CPU each thread would have a copy of its own.
+#ifdef __CUDACC__
+typedef MessageJobs MessageJobsArgument;
+#define MESSAGE_JOBS_ARGUMENT const __grid_constant__ MessageJobs
+#else
+typedef const MessageJobs &MessageJobsArgument;
+#define MESSAGE_JOBS_ARGUMENT MessageJobsArgument
+#endif
+
 static_assert(sizeof(MessageJobs) <= (MESSAGE_JOBS > 1 ? 32764 : 4096), "too large for the arguments of a kernel");
 
 template <class S, bool BACKWARD>
@@ -559,9 +568,8 @@ static __device__ inline void run_phase(const MessageJob &job, unsigned phase, c
 // Does the steps in their order. A job comes to shared memory: as constants behind an index its members would take
 // registers.
 template <class S, bool BACKWARD>
-static __global__ __launch_bounds__(CUDA_THREADS,
-                                    BACKWARD ? S::BLOCKS_BACKWARD
-                                             : S::BLOCKS) void run_messages(const __grid_constant__ MessageJobs jobs) {
+static __global__ __launch_bounds__(CUDA_THREADS, BACKWARD ? S::BLOCKS_BACKWARD
+                                                           : S::BLOCKS) void run_messages(MESSAGE_JOBS_ARGUMENT jobs) {
     if constexpr (TENSOR_CORES || !S::TENSOR) {
         SHARED(unsigned, shared);
         const MessageJob &job = *reinterpret_cast<const MessageJob *>(shared);

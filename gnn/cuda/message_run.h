@@ -15,7 +15,7 @@ template <Precision P> bool message_run_backward(Device *device, const MessageAr
 
 // A kernel that does messages, and its launch.
 struct MessageKernel {
-    void (*run)(MessageJobs);
+    void (*run)(MessageJobsArgument);
     const char *name;
     unsigned threads;
     size_t shared; // bytes

@@ -19,6 +19,7 @@
 #include <array>
 #include <string.h>
 #include <tuple>
+#include <type_traits>
 
 constexpr unsigned CUDA_WARP = 32,
                    CUDA_THREADS = 256; // threads of a warp, and default threads of a block
@@ -92,7 +93,7 @@ template <class... Parameters> struct CudaKernelCall {
     unsigned blocks, threads;
     size_t shared;
     bool cooperative; // blocks may wait for each other: CUDA_GRID_BARRIER
-    std::tuple<Parameters...> arguments;
+    std::tuple<std::decay_t<Parameters>...> arguments;
 
     // Padding bytes may differ between equal structs: then the kernel is updated to the same arguments.
     bool operator==(const CudaKernelCall &other) const {
@@ -111,13 +112,15 @@ template <class... Parameters> struct CudaKernelCall {
         attribute.val.cooperative = 1;
         config.attrs = &attribute;
         config.numAttrs = cooperative;
-        auto launch = [&](const Parameters &...all) { return cudaLaunchKernelEx(&config, kernel, Parameters(all)...); };
+        auto launch = [&](const std::decay_t<Parameters> &...all) {
+            return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(all)...);
+        };
         cuda_ok(device, std::apply(launch, arguments), name);
     }
     bool change(cudaGraphExec_t graph, cudaGraphNode_t node, const CudaKernelCall &old) const {
         if (kernel != old.kernel || shared > old.shared || cooperative != old.cooperative) return false;
-        auto address = [](const Parameters &...all) {
-            return std::array<void *, sizeof...(Parameters) + 1>{const_cast<Parameters *>(&all)...};
+        auto address = [](const std::decay_t<Parameters> &...all) {
+            return std::array<void *, sizeof...(Parameters) + 1>{const_cast<std::decay_t<Parameters> *>(&all)...};
         };
         auto addresses = std::apply(address, arguments);
         cudaKernelNodeParams parameters = {};
@@ -143,7 +146,7 @@ void cuda_launch(Device *device, const char *name, size_t blocks, unsigned threa
                                                       threads,
                                                       shared,
                                                       false,
-                                                      {static_cast<Parameters>(arguments)...}});
+                                                      {static_cast<std::decay_t<Parameters>>(arguments)...}});
 }
 
 // Blocks for `count` tasks, `each` to a block; at most CUDA_MAX_BLOCKS, so kernels loop (GRID_LOOP).

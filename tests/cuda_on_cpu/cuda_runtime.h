@@ -202,10 +202,10 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
                                Arguments &&...arguments) {
     struct Held {
         cudaLaunchConfig_t config;
-        std::tuple<Parameters...> arguments;
+        std::tuple<std::decay_t<Parameters>...> arguments;
     };
     const void *name = reinterpret_cast<const void *>(kernel);
-    auto held = std::make_shared<Held>(Held{*config, {static_cast<Parameters>(arguments)...}});
+    auto held = std::make_shared<Held>(Held{*config, {static_cast<std::decay_t<Parameters>>(arguments)...}});
     auto launch = [=] {
         auto thread = [&] { std::apply(kernel, held->arguments); };
         return cuda_on_cpu_launch(
