@@ -68,13 +68,11 @@ static MessageJob *next_job(HeldMessages *held) {
     return held->jobs.jobs < MESSAGE_JOBS ? &held->jobs.job[held->jobs.jobs++] : nullptr;
 }
 
-static unsigned clear_blocks(const MessageClear &clear) { return static_cast<unsigned>(cuda_blocks(clear.count)); }
-
 static bool zero(Device *device, real *memory, size_t count) {
     MessageJob *job = next_job(held_of(device));
     if (!job) return false;
     job->clear = {memory, count};
-    job->blocks[MESSAGE_CLEAR] = clear_blocks(job->clear);
+    job->blocks[MESSAGE_CLEAR] = message_blocks(count);
     return true;
 }
 
@@ -103,7 +101,7 @@ void message_hold(Device *device, const MessageKernel &kernel, const MessageJob 
     MessageClear clear = to->clear;
     *to = job;
     to->clear = clear;
-    to->blocks[MESSAGE_CLEAR] = clear_blocks(clear);
+    to->blocks[MESSAGE_CLEAR] = message_blocks(clear.count);
 }
 
 // ---- ops

@@ -27,10 +27,6 @@ typedef struct TileLaunch {
     size_t tile_rows, shared;
 } TileLaunch;
 
-static unsigned message_blocks(size_t count, size_t each = 1) {
-    return static_cast<unsigned>(cuda_blocks(count, each));
-}
-
 // Does the message with those that wait already.
 template <class S, bool BACKWARD>
 static void hold_message(Device *device, const TileLaunch &launch, const MessageJob &job) {
@@ -113,11 +109,12 @@ template <class S> static bool run_forward(Device *device, const MessageArgs *m)
     if (m->mean_kind != MEAN_NONE)
         plan_segments(device, &w, by_other ? m->edges.others : m->edges.groups, m->out, true, m->mean);
     w.left = by_group && k && w.tile_rows % k == 0 ? 0 : w.segments.count; // by no tile
-    hold_message<S, false>(device, launch,
-                           {.blocks = {0, 0, message_blocks(w.tiles), message_blocks(w.left, CUDA_THREADS / CUDA_WARP)},
-                            .clear = {},
-                            .args = *m,
-                            .work = w});
+    hold_message<S, false>(
+        device, launch,
+        {.blocks = {0, 0, message_blocks(w.tiles, 1), message_blocks(w.left, CUDA_THREADS / CUDA_WARP)},
+         .clear = {},
+         .args = *m,
+         .work = w});
     return true;
 }
 
@@ -185,10 +182,9 @@ template <class S> static bool run_backward(Device *device, const MessageArgs *m
     w.slots.parts = part_count(w.tiles, w.slots.part_size);
     w.slots.part = device_scratch(device, w.slots.parts * w.slots.part_size);
     w.left = sums_left(m, &w);
-    unsigned parts = message_blocks(w.slots.parts), products = m->product[0].dy || m->product[1].dy ? parts : 0;
-    hold_message<S, true>(
-        device, launch,
-        {.blocks = {0, products, parts, message_blocks(w.left, CUDA_THREADS)}, .clear = {}, .args = *m, .work = w});
+    unsigned parts = message_blocks(w.slots.parts, 1), products = m->product[0].dy || m->product[1].dy ? parts : 0;
+    hold_message<S, true>(device, launch,
+                          {.blocks = {0, products, parts, message_blocks(w.left)}, .clear = {}, .args = *m, .work = w});
     return true;
 }
 

@@ -23,6 +23,10 @@ struct MessageKernel {
     bool operator==(const MessageKernel &) const = default;
 };
 
+static inline unsigned message_blocks(size_t count, size_t each = CUDA_THREADS) {
+    return static_cast<unsigned>(cuda_blocks(count, each));
+}
+
 // Adds a message to those that wait to be done by one launch.
 void message_hold(Device *device, const MessageKernel &kernel, const MessageJob &job);
 
