@@ -3,6 +3,7 @@
 #ifndef VPD_BASE_OBSERVATION_H
 #define VPD_BASE_OBSERVATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,13 @@ typedef struct Observation {
 
 // Pixels of all views of a frame.
 static inline size_t observation_pixels(const Observation *o) { return (size_t)o->V * (size_t)o->H * (size_t)o->W; }
+
+// Whether p, not turned, is in the workspace box; true without a box.
+static inline bool observation_inside(const Observation *o, const double p[3]) {
+    for (int c = 0; o->bounds && c < 3; c++)
+        if (!(p[c] >= o->bounds[c] && p[c] <= o->bounds[3 + c])) return false;
+    return true;
+}
 
 // q = turn p
 static inline void observation_turn(const Observation *o, const double p[3], double q[3]) {

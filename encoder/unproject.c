@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "encoder/unproject.h"
 
+#include "base/array.h"
 #include "base/camera.h"
 #include "base/check.h"
 
@@ -16,18 +17,14 @@ void point_cloud_free(PointCloud *cloud) {
     *cloud = (PointCloud){0};
 }
 
-static Status reserve(PointCloud *cloud, size_t count, Error *err) {
+Status point_cloud_reserve(PointCloud *cloud, size_t count, Error *err) {
     if (count <= cloud->capacity) return STATUS_OK;
-    point_cloud_free(cloud);
-    cloud->position = malloc(count * 3 * sizeof *cloud->position);
-    cloud->colour = malloc(count * 3 * sizeof *cloud->colour);
-    cloud->moving = malloc(count * sizeof *cloud->moving);
-    cloud->pixel = malloc(count * sizeof *cloud->pixel);
-    cloud->inside = malloc(count * sizeof *cloud->inside);
-    if (!cloud->position || !cloud->colour || !cloud->moving || !cloud->pixel || !cloud->inside) {
-        point_cloud_free(cloud);
+    if (!array_grow(&cloud->position, count, 3 * sizeof *cloud->position) ||
+        !array_grow(&cloud->colour, count, 3 * sizeof *cloud->colour) ||
+        !array_grow(&cloud->moving, count, sizeof *cloud->moving) ||
+        !array_grow(&cloud->pixel, count, sizeof *cloud->pixel) ||
+        !array_grow(&cloud->inside, count, sizeof *cloud->inside))
         return error_set(err, STATUS_FAILED, "out of memory for the points of %zu pixels", count);
-    }
     cloud->capacity = count;
     return STATUS_OK;
 }
@@ -36,7 +33,7 @@ static bool is_depth(float z) { return isfinite(z) && z > 0; }
 
 // One view of the frame, and of the frame used to detect motion.
 typedef struct View {
-    const double *K, *pose, *bounds;
+    const double *K, *pose;
     const float *depth;
     const uint8_t *rgb;
     const float *other_depth; // NULL: no flags
@@ -70,19 +67,13 @@ static bool same_pose(const double *a, const double *b) {
     return true;
 }
 
-static bool point_is_inside(const double *bounds, const double p[3]) {
-    for (int c = 0; bounds && c < 3; c++)
-        if (!(p[c] >= bounds[c] && p[c] <= bounds[3 + c])) return false;
-    return true;
-}
-
 static void add_points(PointCloud *cloud, const Observation *o, const View *v, int first_pixel,
                        UnprojectOptions options) {
     for (int p = 0; p < v->H * v->W; p++) {
         if (!is_depth(v->depth[p])) continue;
         double point[3];
         camera_unproject_pixel(v->K, v->pose, v->W, (size_t)p, (double)v->depth[p], point);
-        bool inside = point_is_inside(v->bounds, point);
+        bool inside = observation_inside(o, point);
         if (options.crop && !inside) continue;
         size_t i = cloud->count++;
         double turned[3];
@@ -127,7 +118,7 @@ static void set_flags(PointCloud *cloud) {
 Status unproject_frame(const Observation *o, int frame, UnprojectOptions options, PointCloud *out, Error *err) {
     CHECK(frame >= 0 && frame < o->F);
     size_t pixels = (size_t)o->H * (size_t)o->W;
-    Status status = reserve(out, pixels * (size_t)o->V, err);
+    Status status = point_cloud_reserve(out, pixels * (size_t)o->V, err);
     if (status != STATUS_OK) return status;
     int other = frame > 0 ? frame - 1 : 1;
     bool flags = options.moving_threshold > 0 && other < o->F;
@@ -137,7 +128,6 @@ Status unproject_frame(const Observation *o, int frame, UnprojectOptions options
                other_image = (size_t)other * V + (size_t)view;
         View v = {.K = o->intrinsics + 9 * view,
                   .pose = o->world_from_camera + 16 * image,
-                  .bounds = o->bounds,
                   .depth = o->depth + pixels * image,
                   .rgb = o->rgb + 3 * pixels * image,
                   .H = o->H,

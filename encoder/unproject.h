@@ -28,6 +28,8 @@ typedef struct UnprojectOptions {
 
 Status unproject_frame(const Observation *observation, int frame, UnprojectOptions options, PointCloud *out,
                        Error *err);
+// Makes room for `count` points; those that are there stay.
+Status point_cloud_reserve(PointCloud *cloud, size_t count, Error *err);
 void point_cloud_free(PointCloud *cloud); // accepts {0}
 
 #endif

@@ -5,6 +5,7 @@
 #include "model/body_labels.h"
 #include "model/vpd.h"
 #include "motion/flags.h"
+#include "motion/hidden.h"
 #include "nn/backend.h"
 #include "nn/columns.h"
 #include "nn/knn.h"
@@ -41,7 +42,8 @@ typedef struct Chosen {
 } Chosen;
 
 // With room for `more`.
-static void copy_chosen(Tape *tape, const PointCloud *cloud, const Selection *selection, size_t more, Chosen *out) {
+static void copy_chosen(Tape *tape, const PointCloud *cloud, const Hidden *hidden, const Selection *selection,
+                        size_t more, Chosen *out) {
     size_t room = selection->count + more + 1;
     out->count = selection->count;
     out->position = tape_context(tape, 3 * room * sizeof(real));
@@ -54,7 +56,7 @@ static void copy_chosen(Tape *tape, const PointCloud *cloud, const Selection *se
         memcpy(out->position + 3 * i, cloud->position + 3 * from, 3 * sizeof(real));
         memcpy(out->colour + 3 * i, cloud->colour + 3 * from, 3 * sizeof(real));
         out->moving[i] = cloud->moving[from];
-        out->pixel[i] = cloud->pixel[from];
+        out->pixel[i] = from < hidden->first ? cloud->pixel[from] : hidden->like[from - hidden->first];
     }
 }
 
@@ -72,9 +74,11 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     PointCloud *cloud = &workspace->cloud;
     Status status = unproject_frame(o, frame, (UnprojectOptions){.crop = motion.crop}, cloud, err);
     if (status == STATUS_OK && seen->moving) flags_unpack(seen->moving + (size_t)frame * seen->flag_bytes, cloud);
+    Hidden hidden = {cloud->count, NULL};
+    if (status == STATUS_OK && vpd_has_bodies(model)) status = hidden_add(tape, o, c->data.extent, cloud, &hidden, err);
     if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
     if (status != STATUS_OK) return status;
-    copy_chosen(tape, cloud, &workspace->selection, seen->field.count, out);
+    copy_chosen(tape, cloud, &hidden, &workspace->selection, seen->field.count, out);
     return STATUS_OK;
 }
 

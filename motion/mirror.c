@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "motion/mirror.h"
 
-#include "base/camera.h"
 #include "base/vector.h"
+#include "motion/views.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,13 +18,9 @@ static const double REFUTED = 0.125; // share of a body's images that may be
 
 // The last frame.
 typedef struct Frame {
-    const Observation *o;
-    const PointCloud *now;
+    Views views;
     const int32_t *body;
     double extent;
-    int32_t *at;        // (V,H,W) number of the point of each pixel, or -1
-    double *eye;        // (V,3)
-    double *from_world; // (V,4,4)
     const float *depth; // (V,H,W)
 } Frame;
 
@@ -40,35 +36,11 @@ typedef struct Middle {
     double x[3]; // metres
 } Middle;
 
-static void frame_free(Frame *f) {
-    free(f->at);
-    free(f->eye);
-}
-
-static Status frame_make(const Observation *o, const PointCloud *now, const int32_t *body, double extent, Frame *out,
-                         Error *err) {
-    size_t pixels = observation_pixels(o), V = (size_t)o->V, last = (size_t)(o->F - 1);
-    *out = (Frame){.o = o, .now = now, .body = body, .extent = extent};
-    out->at = malloc(pixels * sizeof *out->at);
-    out->eye = malloc(19 * V * sizeof *out->eye);
-    if (!out->at || !out->eye) return error_set(err, STATUS_FAILED, "out of memory for silhouettes");
-    out->from_world = out->eye + 3 * V;
-    out->depth = o->depth + last * pixels;
-    for (size_t p = 0; p < pixels; p++) out->at[p] = -1;
-    for (size_t i = 0; i < now->count; i++) out->at[now->pixel[i]] = (int32_t)i;
-    for (size_t v = 0; v < V; v++) {
-        const double *pose = o->world_from_camera + 16 * (last * V + v);
-        pose_inverse(pose, out->from_world + 16 * v);
-        for (size_t c = 0; c < 3; c++) out->eye[3 * v + c] = pose[4 * c + 3];
-    }
-    return STATUS_OK;
-}
-
 // ---- silhouettes
 
 // From the eye of view v; returns the distance.
 static double look_at(const Frame *f, size_t v, size_t point, double ray[3]) {
-    for (size_t c = 0; c < 3; c++) ray[c] = (double)f->now->position[3 * point + c] - f->eye[3 * v + c];
+    for (size_t c = 0; c < 3; c++) ray[c] = (double)f->views.now->position[3 * point + c] - f->views.eye[3 * v + c];
     double length = sqrt(vector_dot(ray, ray));
     for (int c = 0; c < 3; c++) ray[c] /= length;
     return length;
@@ -82,15 +54,15 @@ static bool hides(const Frame *f, size_t v, int32_t point, int32_t body, double 
 }
 
 static void add_pixel(const Frame *f, size_t point, Silhouette *of) {
-    int H = f->o->H, W = f->o->W, pixel = f->now->pixel[point], row = pixel / W % H, column = pixel % W;
-    size_t v = (size_t)(pixel / W / H);
-    Silhouette *s = of + (size_t)f->body[point] * (size_t)f->o->V + v;
+    int32_t pixel = f->views.now->pixel[point], W = f->views.o->W;
+    size_t v = views_of(&f->views, point);
+    Silhouette *s = of + (size_t)f->body[point] * (size_t)f->views.o->V + v;
     double ray[3], distance = look_at(f, v, point, ray);
     for (int c = 0; c < 3; c++) s->ray[c] += ray[c];
     s->pixels++;
-    s->cut = s->cut || row == 0 || column == 0 || row == H - 1 || column == W - 1;
+    s->cut = s->cut || !views_inner(&f->views, (size_t)pixel);
     for (int k = 0; k < 9 && !s->cut; k++)
-        s->cut = hides(f, v, f->at[pixel + (k / 3 - 1) * W + k % 3 - 1], f->body[point], distance);
+        s->cut = hides(f, v, f->views.at[pixel + (k / 3 - 1) * W + k % 3 - 1], f->body[point], distance);
 }
 
 // ---- middles
@@ -98,8 +70,8 @@ static void add_pixel(const Frame *f, size_t point, Silhouette *of) {
 // The point nearest to the rays of some views; returns the determinant of the mean of 1 - d d'.
 static double meet(const Frame *f, const Silhouette *of, double out[3]) {
     double a[3][3] = {{0}}, b[3] = {0}, cross[3], count = 1e-300;
-    for (size_t v = 0; v < (size_t)f->o->V; v++) {
-        const double *eye = f->eye + 3 * v, *ray = of[v].ray;
+    for (size_t v = 0; v < (size_t)f->views.o->V; v++) {
+        const double *eye = f->views.eye + 3 * v, *ray = of[v].ray;
         double along = vector_dot(ray, eye);
         for (int k = 0; k < 9 && !of[v].cut; k++) a[k / 3][k % 3] += (k % 4 == 0) - ray[k / 3] * ray[k % 3];
         for (int c = 0; c < 3 && !of[v].cut; c++) b[c] += eye[c] - along * ray[c];
@@ -117,7 +89,7 @@ static double meet(const Frame *f, const Silhouette *of, double out[3]) {
 // How far the ray of view v passes from x.
 static double miss(const Frame *f, const Silhouette *of, size_t v, const double x[3]) {
     double to[3], across[3];
-    for (size_t c = 0; c < 3; c++) to[c] = x[c] - f->eye[3 * v + c];
+    for (size_t c = 0; c < 3; c++) to[c] = x[c] - f->views.eye[3 * v + c];
     vector_cross(to, of[v].ray, across);
     return sqrt(vector_dot(across, across));
 }
@@ -125,7 +97,7 @@ static double miss(const Frame *f, const Silhouette *of, size_t v, const double 
 // Where the rays of whole silhouettes meet. The one that passes farthest is cut, until all pass near.
 static Middle find_middle(const Frame *f, Silhouette *of) {
     Middle out = {0};
-    size_t V = (size_t)f->o->V, views = 0;
+    size_t V = (size_t)f->views.o->V, views = 0;
     for (size_t v = 0; v < V; v++) {
         double length = sqrt(vector_dot(of[v].ray, of[v].ray));
         for (int c = 0; c < 3 && length > 0; c++) of[v].ray[c] /= length;
@@ -150,23 +122,18 @@ static Middle find_middle(const Frame *f, Silhouette *of) {
 
 // Whether all that view v shows around x is behind it. Around: the pixel and those beside it, as rims have no pixel of
 // their own.
-static bool sees_through(const Frame *f, int v, const double x[3]) {
-    double q[3], xy[2];
-    int H = f->o->H, W = f->o->W;
-    pose_apply(f->from_world + 16 * v, x, q);
-    double z = camera_project(f->o->intrinsics + 9 * v, q, xy),
-           margin = fmax(THROUGH * f->extent, NOISES * f->now->noise * z * z);
-    if (!(z > 0) || !(xy[0] >= 1 && xy[0] < W - 1 && xy[1] >= 1 && xy[1] < H - 1)) return false;
-    for (int k = 0; k < 9; k++) {
-        size_t pixel =
-            ((size_t)v * (size_t)H + (size_t)((int)xy[1] + k / 3 - 1)) * (size_t)W + (size_t)((int)xy[0] + k % 3 - 1);
-        if (!((double)f->depth[pixel] - z > margin)) return false;
-    }
+static bool sees_through(const Frame *f, size_t v, const double x[3]) {
+    size_t pixel, W = (size_t)f->views.o->W;
+    double z = views_project(&f->views, v, x, &pixel),
+           margin = fmax(THROUGH * f->extent, NOISES * f->views.now->noise * z * z);
+    if (!(z > 0) || !views_inner(&f->views, pixel)) return false;
+    for (size_t k = 0; k < 9; k++)
+        if (!((double)f->depth[pixel + (k / 3) * W + k % 3 - W - 1] - z > margin)) return false;
     return true;
 }
 
 static bool is_refuted(const Frame *f, const double x[3]) {
-    for (int v = 0; v < f->o->V; v++)
+    for (size_t v = 0; v < (size_t)f->views.o->V; v++)
         if (sees_through(f, v, x)) return true;
     return false;
 }
@@ -225,14 +192,14 @@ static Status add_images(const Middle *middle, const bool *stays, size_t images,
 }
 
 static Status mirror(const Frame *f, size_t bodies, MotionField *field, Error *err) {
-    size_t V = (size_t)f->o->V;
+    size_t V = (size_t)f->views.o->V;
     Silhouette *silhouette = calloc(bodies * V, sizeof *silhouette);
     Middle *middle = malloc(bodies * sizeof *middle);
     size_t *of = malloc(2 * bodies * sizeof *of);
     bool *stays = malloc(field->count * sizeof *stays);
     Status status = STATUS_FAILED;
     if (silhouette && middle && of && stays) {
-        for (size_t i = 0; i < f->now->count; i++)
+        for (size_t i = 0; i < f->views.now->count; i++)
             if (f->body[i] >= 0) add_pixel(f, i, silhouette);
         for (size_t b = 0; b < bodies; b++) middle[b] = find_middle(f, silhouette + b * V);
         size_t images = choose_images(f, field, bodies, middle, of, stays);
@@ -250,12 +217,12 @@ static Status mirror(const Frame *f, size_t bodies, MotionField *field, Error *e
 Status mirror_add(const Observation *o, const PointCloud *now, const int32_t *body, double extent, MotionField *field,
                   Error *err) {
     int32_t most = -1;
-    Frame frame;
     for (size_t i = 0; i < now->count; i++) most = body[i] > most ? body[i] : most;
     for (size_t i = 0; i < field->count; i++) most = (int32_t)field->body[i] > most ? (int32_t)field->body[i] : most;
     if (most < 0) return STATUS_OK;
-    Status status = frame_make(o, now, body, extent, &frame, err);
+    Frame frame = {.body = body, .extent = extent, .depth = o->depth + (size_t)(o->F - 1) * observation_pixels(o)};
+    Status status = views_make(o, now, &frame.views, err);
     if (status == STATUS_OK) status = mirror(&frame, (size_t)most + 1, field, err);
-    frame_free(&frame);
+    views_free(&frame.views);
     return status;
 }

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "motion/hidden.h"
+
+#include "base/vector.h"
+#include "motion/bodies_planes.h"
+#include "motion/views.h"
+#include "nn/backend.h"
+#include "nn/knn.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    AROUND = 64, // directions in which a plane's end is known
+    CLEAR = 2    // pixels: so near to a body, colours are mixed
+};
+
+// How far the points of a plane reach.
+typedef struct Reach {
+    double u[3], v[3];   // axes in the plane
+    double most[AROUND]; // metres along each direction, from where u and v are 0
+} Reach;
+
+typedef struct Frame {
+    Views views;
+    Planes planes;
+    Reach reach[PLANES_MOST];
+    double way[2 * AROUND]; // cosine and sine of the directions
+    int32_t *plane;         // (points) of each that stands; -1: none
+} Frame;
+
+// A hidden place.
+typedef struct Place {
+    double x[3];
+    int32_t plane, behind, like; // the body's point before it; a point of the plane that looks the same, or -1
+} Place;
+
+static void position_of(const PointCloud *now, size_t point, double x[3]) {
+    for (size_t c = 0; c < 3; c++) x[c] = (double)now->position[3 * point + c];
+}
+
+// ---- planes
+
+static int32_t plane_of(const Planes *p, const double *x) {
+    for (size_t k = 0; k < p->count; k++)
+        if (fabs(vector_dot(p->normal[k], x) - p->offset[k]) < p->within[k]) return (int32_t)k;
+    return -1;
+}
+
+static void reach_begin(const double normal[3], Reach *r) {
+    double least[3] = {0}; // the axis that lies most in the plane
+    least[vector_axis((const double[3]){1 - fabs(normal[0]), 1 - fabs(normal[1]), 1 - fabs(normal[2])})] = 1;
+    vector_cross(normal, least, r->u);
+    double length = sqrt(vector_dot(r->u, r->u));
+    for (int c = 0; c < 3; c++) r->u[c] /= length;
+    vector_cross(normal, r->u, r->v);
+    for (size_t k = 0; k < AROUND; k++) r->most[k] = -INFINITY;
+}
+
+static void reach_add(const double *way, const double *x, Reach *r) {
+    double a = vector_dot(r->u, x), b = vector_dot(r->v, x);
+    for (size_t k = 0; k < AROUND; k++) r->most[k] = fmax(r->most[k], way[2 * k] * a + way[2 * k + 1] * b);
+}
+
+static bool is_within(const double *way, const double *x, const Reach *r) {
+    double a = vector_dot(r->u, x), b = vector_dot(r->v, x);
+    for (size_t k = 0; k < AROUND; k++)
+        if (way[2 * k] * a + way[2 * k + 1] * b > r->most[k]) return false;
+    return true;
+}
+
+static void find_planes(double extent, Frame *f) {
+    const PointCloud *now = f->views.now;
+    f->planes = planes_find(now, extent);
+    for (size_t k = 0; k < AROUND; k++) {
+        f->way[2 * k] = cos(2 * acos(-1) * (double)k / AROUND);
+        f->way[2 * k + 1] = sin(2 * acos(-1) * (double)k / AROUND);
+    }
+    for (size_t k = 0; k < f->planes.count; k++) reach_begin(f->planes.normal[k], &f->reach[k]);
+    for (size_t i = 0; i < now->count; i++) {
+        double x[3];
+        position_of(now, i, x);
+        f->plane[i] = now->moving[i] > 0 ? -1 : plane_of(&f->planes, x);
+        if (f->plane[i] >= 0) reach_add(f->way, x, &f->reach[f->plane[i]]);
+    }
+}
+
+// ---- hidden places
+
+// Height above a plane, on the side of the eye.
+static double height(const Planes *p, size_t plane, const double *x, const double *eye) {
+    double side = vector_dot(p->normal[plane], eye) - p->offset[plane];
+    return copysign(1, side) * (vector_dot(p->normal[plane], x) - p->offset[plane]);
+}
+
+// Where the ray from the camera through a body's point meets the first plane behind it.
+static Place look_behind(const Frame *f, size_t point) {
+    const double *eye = f->views.eye + 3 * views_of(&f->views, point);
+    Place out = {.plane = -1, .behind = (int32_t)point, .like = -1};
+    double x[3], first = INFINITY;
+    position_of(f->views.now, point, x);
+    for (size_t k = 0; k < f->planes.count; k++) {
+        double low = height(&f->planes, k, x, eye), high = height(&f->planes, k, eye, eye), there[3],
+               times = high / (high - low); // of the way from the eye to x
+        if (!(low > f->planes.within[k] && high > low && times < first)) continue;
+        for (int c = 0; c < 3; c++) there[c] = eye[c] + times * (x[c] - eye[c]);
+        if (!is_within(f->way, there, &f->reach[k])) continue;
+        first = times, out.plane = (int32_t)k;
+        memcpy(out.x, there, sizeof there);
+    }
+    return out;
+}
+
+// Whether something is in front of it in every view.
+static bool is_hidden(const Frame *f, const Place *place) {
+    for (size_t v = 0; v < (size_t)f->views.o->V; v++) {
+        size_t pixel, plane = (size_t)place->plane;
+        double shown[3];
+        if (!(views_project(&f->views, v, place->x, &pixel) > 0)) continue;
+        if (f->views.at[pixel] < 0) return false;
+        position_of(f->views.now, (size_t)f->views.at[pixel], shown);
+        if (!(height(&f->planes, plane, shown, f->views.eye + 3 * v) > f->planes.within[plane])) return false;
+    }
+    return true;
+}
+
+// `out` has room for all points that move.
+static size_t find_places(const Frame *f, Place *out) {
+    const PointCloud *now = f->views.now;
+    size_t count = 0;
+    for (size_t i = 0; i < now->count; i++) {
+        if (!(now->moving[i] > 0)) continue;
+        out[count] = look_behind(f, i);
+        count += out[count].plane >= 0 && is_hidden(f, &out[count]);
+    }
+    return count;
+}
+
+// ---- their look
+
+// Whether no pixel around one shows a body.
+static bool is_clear(const Views *f, size_t pixel) {
+    int H = f->o->H, W = f->o->W, row = (int)pixel / W % H, column = (int)pixel % W;
+    for (int dy = -CLEAR; dy <= CLEAR; dy++)
+        for (int dx = -CLEAR; dx <= CLEAR; dx++) {
+            if (row + dy < 0 || row + dy >= H || column + dx < 0 || column + dx >= W) continue;
+            int32_t point = f->at[(ptrdiff_t)pixel + dy * W + dx];
+            if (point >= 0 && f->now->moving[point] > 0) return false;
+        }
+    return true;
+}
+
+// Some points.
+typedef struct List {
+    size_t count;
+    int32_t *item;
+    real *x; // (count, 3)
+} List;
+
+static List list_make(Tape *tape, size_t room) {
+    return (List){0, tape_context(tape, (room + 1) * sizeof(int32_t)),
+                  tape_context(tape, (3 * room + 1) * sizeof(real))};
+}
+
+static void list_add(size_t item, const double *x, List *list) {
+    for (size_t c = 0; c < 3; c++) list->x[3 * list->count + c] = (real)x[c];
+    list->item[list->count++] = (int32_t)item;
+}
+
+// The item of `of` nearest to each of `to`; NULL if memory is short.
+static const int32_t *nearest(Tape *tape, const List *of, const List *to) {
+    KnnArgs args = {.points = of->count,
+                    .queries = to->count,
+                    .point = tape_upload(tape, of->x, 3 * of->count, sizeof *of->x),
+                    .query = tape_upload(tape, to->x, 3 * to->count, sizeof *to->x),
+                    .k = 1,
+                    .index = tape_memory(tape, to->count, sizeof(int32_t))};
+    int32_t *out = tape_context(tape, to->count * sizeof *out);
+    if (!tape->device->failed) knn(tape->device, &args);
+    if (!tape->device->failed) tape->device->nn->download(tape->device, out, args.index, to->count * sizeof *out);
+    for (size_t i = 0; i < to->count && !tape->device->failed; i++) out[i] = of->item[out[i]];
+    return tape->device->failed ? NULL : out;
+}
+
+static void find_look(Tape *tape, const Frame *f, int32_t plane, size_t count, Place *place) {
+    const PointCloud *now = f->views.now;
+    List seen = list_make(tape, now->count), hidden = list_make(tape, count);
+    if (tape->device->failed) return;
+    for (size_t i = 0; i < count; i++)
+        if (place[i].plane == plane) list_add(i, place[i].x, &hidden);
+    for (size_t i = 0; i < now->count && hidden.count; i++) {
+        double x[3];
+        position_of(now, i, x);
+        if (f->plane[i] == plane && is_clear(&f->views, (size_t)now->pixel[i])) list_add(i, x, &seen);
+    }
+    const int32_t *near = hidden.count && seen.count ? nearest(tape, &seen, &hidden) : NULL;
+    for (size_t i = 0; i < hidden.count && near; i++) place[hidden.item[i]].like = near[i];
+}
+
+// ---- all of it
+
+// Those with a look. like (count): its pixel.
+static void add_points(const Observation *o, size_t count, const Place *place, PointCloud *now, int32_t *like) {
+    for (size_t k = 0; k < count; k++) {
+        double x[3];
+        size_t i = now->count, as = (size_t)place[k].like;
+        if (place[k].like < 0) continue;
+        observation_turn_back(o, place[k].x, x);
+        for (size_t c = 0; c < 3; c++) now->position[3 * i + c] = (real)place[k].x[c];
+        memcpy(now->colour + 3 * i, now->colour + 3 * as, 3 * sizeof *now->colour);
+        now->moving[i] = 0;
+        now->pixel[i] = now->pixel[place[k].behind];
+        now->inside[i] = observation_inside(o, x);
+        *like++ = now->pixel[as];
+        now->count++;
+    }
+}
+
+static size_t count_moving(const PointCloud *now) {
+    size_t count = 0;
+    for (size_t i = 0; i < now->count; i++) count += now->moving[i] > 0;
+    return count;
+}
+
+Status hidden_add(Tape *tape, const Observation *o, double extent, PointCloud *now, Hidden *out, Error *err) {
+    size_t moving = count_moving(now);
+    Frame frame = {.plane = tape_context(tape, (now->count + 1) * sizeof *frame.plane)};
+    Place *place = tape_context(tape, (moving + 1) * sizeof *place);
+    int32_t *like = tape_context(tape, (moving + 1) * sizeof *like);
+    *out = (Hidden){now->count, like};
+    if (tape->device->failed || !moving) return device_status(tape->device, err);
+    Status status = views_make(o, now, &frame.views, err);
+    if (status != STATUS_OK) return status;
+    find_planes(extent, &frame);
+    size_t count = find_places(&frame, place);
+    for (size_t k = 0; k < frame.planes.count; k++) find_look(tape, &frame, (int32_t)k, count, place);
+    views_free(&frame.views);
+    status = device_status(tape->device, err);
+    if (status == STATUS_OK) status = point_cloud_reserve(now, now->count + count, err);
+    if (status == STATUS_OK) add_points(o, count, place, now, like);
+    return status;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What bodies hide of large planes that stand still, such as the floor below and behind them (docs/model.md, "Behind
+// bodies"): it comes into sight when they move. Host memory.
+#ifndef VPD_MOTION_HIDDEN_H
+#define VPD_MOTION_HIDDEN_H
+
+#include "encoder/unproject.h"
+#include "nn/tape.h"
+
+// Points behind others of a cloud, in the tape's host memory.
+typedef struct Hidden {
+    size_t first;        // number of the first one
+    const int32_t *like; // a pixel of the same plane in sight, for each
+} Hidden;
+
+// Adds hidden points to the points of the observation's last frame, whose moving flags tell what belongs to a body. The
+// `pixel` of such a point is that of the body which hides it. extent: X, metres.
+Status hidden_add(Tape *tape, const Observation *observation, double extent, PointCloud *now, Hidden *out, Error *err);
+
+#endif
