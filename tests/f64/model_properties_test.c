@@ -125,12 +125,15 @@ static void little_input_is_no_error(void **state) {
     simulate(&s, &one_time, (const char *[]){"model.T=1", NULL}, true, &out);
     assert_int_equal(out.status, STATUS_OK);
     assert_true(out.motion == 0); // one input time means no dynamics
-    // Fewer points than particles: all of them, none twice.
-    simulate(&s, &s.observation, (const char *[]){"encoder.N=100000", NULL}, true, &out);
+    // Fewer points than particles: all of them, none twice. With bodies also what these hide, less than all.
+    simulate(&s, &s.observation, (const char *[]){"encoder.N=100000", "gnn.graph=hierarchical", NULL}, true, &out);
     assert_int_equal(out.status, STATUS_OK);
     size_t valid = 0;
     for (size_t i = 0; i < SCENE_VIEWS * SCENE_PIXELS; i++) valid += s.depth[SCENE_VIEWS * SCENE_PIXELS + i] > 0;
     assert_int_equal(out.particles, valid);
+    simulate(&s, &s.observation, (const char *[]){"encoder.N=100000", NULL}, true, &out);
+    assert_int_equal(out.status, STATUS_OK);
+    assert_true(out.particles > valid && out.particles < 2 * valid);
     // One camera, with the arrays of both frames of view 0 alone.
     static ModelScene single;
     single = s;
