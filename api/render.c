@@ -42,7 +42,7 @@ static Status render(const vpd_scene *scene, size_t step, const vpd_view *view, 
     DrawScene drawn;
     memcpy(camera.K, view->intrinsics, sizeof camera.K);
     memcpy(camera.world_from_camera, view->world_from_camera, sizeof camera.world_from_camera);
-    Status status = draw_load(tape, model, &scene->file, step, &drawn, err);
+    Status status = draw_load(&scene->model->workspace, &scene->file, step, &drawn, err);
     return status == STATUS_OK ? draw_view(tape, model, &drawn, &camera, frame, err) : status;
 }
 

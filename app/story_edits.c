@@ -163,7 +163,7 @@ static Status draw_case(Edited *e, int which, RolloutWorkspace *workspace, const
     Status status = STATUS_OK;
     for (int f = 0; f < e->frames && status == STATUS_OK; f++) {
         DrawScene scene;
-        status = draw_load(&workspace->tape, workspace->model, rollout, (size_t)f, &scene, err);
+        status = draw_load(workspace, rollout, (size_t)f, &scene, err);
         for (int row = 0; row < e->rows && status == STATUS_OK; row++) {
             FilmShot shot = {(size_t)f, e->views[row], draw_camera(rollout, (size_t)f, e->views[row])};
             uint8_t **picture = &e->pictures[(row * CASES + which) * e->frames + f];

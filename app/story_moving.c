@@ -54,7 +54,7 @@ static Status draw_prediction(Reel *reel, RolloutWorkspace *workspace, const Rol
     Status status = STATUS_OK;
     for (int f = 0; f < reel->frames && status == STATUS_OK; f++) {
         DrawScene scene;
-        status = draw_load(&workspace->tape, workspace->model, rollout, (size_t)f, &scene, err);
+        status = draw_load(workspace, rollout, (size_t)f, &scene, err);
         for (int c = 0; c < reel->view_count && status == STATUS_OK; c++) {
             FilmShot shot = {(size_t)f, reel->views[c], draw_camera(rollout, (size_t)f, reel->views[c])};
             uint8_t **picture = slot(reel, 1, c, f);

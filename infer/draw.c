@@ -31,7 +31,9 @@ static void load_labels(Tape *tape, const RolloutSet *set, DrawScene *out) {
     out->labels = labels;
 }
 
-Status draw_load(Tape *tape, const Vpd *model, const RolloutFile *rollout, size_t step, DrawScene *out, Error *err) {
+Status draw_load(RolloutWorkspace *workspace, const RolloutFile *rollout, size_t step, DrawScene *out, Error *err) {
+    Tape *tape = &workspace->tape;
+    const Vpd *model = workspace->model;
     const RolloutSet *set = &rollout->sets[0];
     size_t D = (size_t)model->config.model.D;
     CHECK(step <= rollout->steps);
@@ -41,8 +43,10 @@ Status draw_load(Tape *tape, const Vpd *model, const RolloutFile *rollout, size_
                          "the rollout: expected %zu features per particle, as the model draws, found %zu", D, set->D);
     tape_reset(tape);
     vpd_part(tape, VPD_RENDERER);
+    const float *features = shadows_features(tape, rollout, step, &workspace->light);
+    if (!features) return device_status(tape->device, err);
     out->particles = (RendererParticles){.x = tape_constant(tape, set->N, 3, rollout_positions(rollout, step)),
-                                         .f = tape_constant(tape, set->N, D, rollout_features(rollout, step))};
+                                         .f = tape_constant(tape, set->N, D, features)};
     out->particles.radius = load_radii(tape, model, set, &out->particles.reach);
     load_labels(tape, set, out);
     for (int c = 0; c < 3; c++) out->background[c] = rollout->background[c];

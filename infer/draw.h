@@ -6,7 +6,7 @@
 
 #include "infer/rollout.h"
 
-// Particles of one step, on a tape that does not record; valid until the tape's next reset.
+// Particles of one step, on the workspace's tape; valid until its next reset.
 typedef struct DrawScene {
     RendererParticles particles;
     real background[3];
@@ -15,7 +15,7 @@ typedef struct DrawScene {
 } DrawScene;
 
 // Resets the tape first. Features that do not fit the model are STATUS_BAD_INPUT.
-Status draw_load(Tape *tape, const Vpd *model, const RolloutFile *rollout, size_t step, DrawScene *out, Error *err);
+Status draw_load(RolloutWorkspace *workspace, const RolloutFile *rollout, size_t step, DrawScene *out, Error *err);
 
 // `frame` as in renderer/renderer.h; this function fills in its labels.
 Status draw_view(Tape *tape, const Vpd *model, const DrawScene *scene, const RendererCamera *camera,

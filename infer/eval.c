@@ -70,7 +70,7 @@ static Status read_frame(const Evaluation *e, int step, Frames *out, Error *err)
 static Status draw_all(Evaluation *e, size_t particles, size_t step, EvalPictures *out, Error *err) {
     DrawScene scene;
     size_t pixels = (size_t)e->info->H * (size_t)e->info->W;
-    Status status = draw_load(&e->workspace.tape, e->model, &e->rollout, particles, &scene, err);
+    Status status = draw_load(&e->workspace, &e->rollout, particles, &scene, err);
     for (int view = 0; view < e->info->V && status == STATUS_OK; view++) {
         RendererCamera camera = draw_camera(&e->rollout, step, view);
         RendererFrame frame = {.rgb = out->rgb + 3 * pixels * (size_t)view,

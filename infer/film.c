@@ -174,8 +174,7 @@ static Status draw_frame(Filming *f, int frame, Video *video, Error *err) {
     char title[80];
     if (stop_requested()) return stop_error(err);
     Status status = read_truth(f, shots, err);
-    if (status == STATUS_OK)
-        status = draw_load(&f->workspace->tape, f->workspace->model, r, shots[0].step, &scene, err);
+    if (status == STATUS_OK) status = draw_load(f->workspace, r, shots[0].step, &scene, err);
     for (int row = 0; row < f->film->rows && status == STATUS_OK; row++)
         status = draw_row(f, &scene, row, &shots[row], err);
     if (status != STATUS_OK) return status;

@@ -12,12 +12,14 @@
 #include "base/log.h"
 #include "files/rollout_file.h"
 #include "infer/history.h"
+#include "infer/shadows.h"
 
 // Workspace that rollouts of one model reuse.
 typedef struct RolloutWorkspace {
     const Vpd *model;
     Tape tape; // does not record; drawing (infer/draw.h) may use it between rollouts
     Workspace scene;
+    ShadowLight light; // of drawing
 } RolloutWorkspace;
 
 void rollout_workspace_init(RolloutWorkspace *workspace, const Vpd *model);

@@ -236,7 +236,7 @@ static void pictures_are_the_rollouts(void **state) {
             DrawScene scene;
             Image image;
             FilmShot shot = {step, view, draw_camera(&r, step, view)};
-            assert_status_ok(draw_load(&world.workspace.tape, world.model, &r, step, &scene, &err), err);
+            assert_status_ok(draw_load(&world.workspace, &r, step, &scene, &err), err);
             assert_status_ok(film_draw_shot(&world.workspace, &scene, &shot, false, rgb, &err), err);
             snprintf(name, sizeof name, "000001/view_%d/frame_%04d.png", view, 2 + (int)step);
             read_picture(from, name, &image);

@@ -267,7 +267,7 @@ static void what_goes_wrong(void **state) {
     assert_status_error(rollout_simulate(&world.workspace, &r, 3, NULL, &err), STATUS_BAD_INPUT, err,
                         "expected 1 input set of 7 features, found 1 of 6");
     DrawScene scene;
-    assert_status_error(draw_load(&world.workspace.tape, world.model, &r, 0, &scene, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(draw_load(&world.workspace, &r, 0, &scene, &err), STATUS_BAD_INPUT, err,
                         "expected 7 features per particle, as the model draws, found 6");
     // A signal between two steps.
     world_model(&world, NULL, false);

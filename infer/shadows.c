@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/shadows.h"
+
+#include "base/vector.h"
+#include "infer/rollout.h"
+
+#include <math.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum {
+    BODY_POINTS = 512,   // of bodies, that are looked at in the search
+    STILL_POINTS = 1024, // of what stands
+    SPACINGS = 256,      // particles of bodies whose distance to the next one is measured
+    DIRECTIONS = 800,    // that are tried first, spread evenly over the sphere
+    TURNS = 8,           // directions around the best one that are tried then
+    CELLS = 500          // of a screen along a side, at most
+};
+static const double SPREAD = 1.5;                    // times their spacing: how far particles of bodies shade
+static const double FIRST_TURN = 0.06, LAST = 0.004; // radians: how far around the best direction
+static const double EXPLAINED = 0.55;                // least correlation of shadows and darkness
+
+// Particles of bodies, or those that stand still.
+typedef struct Group {
+    size_t count;
+    uint32_t *particle;
+} Group;
+
+// A plane across the light, with what bodies cover of it.
+typedef struct Screen {
+    double way[3], u[3], v[3]; // the light's way, and the axes of the plane
+    double low[2], cell;       // metres
+    size_t wide, high;         // cells
+    double *cover, *first;     // (CELLS + 4, CELLS + 4) share of the light that is taken, and where along its way
+} Screen;
+
+typedef struct Shadows {
+    Tape *tape;
+    const RolloutFile *rollout;
+    Group bodies, still;
+    double spread; // metres
+    Screen screen;
+    double *shade, *dark; // (still) scratch
+} Shadows;
+
+// ---- groups
+
+static Group group_of(Tape *tape, const RolloutSet *set, bool moves) {
+    Group out = {.particle = tape_context(tape, (set->N + 1) * sizeof *out.particle)};
+    for (size_t i = 0; out.particle && i < set->N; i++)
+        if ((set->body[i] >= 0) == moves) out.particle[out.count++] = (uint32_t)i;
+    return out;
+}
+
+// At most `most`, spread evenly.
+static Group thin_out(Tape *tape, const Group *group, size_t most) {
+    Group out = {group->count < most ? group->count : most, NULL};
+    out.particle = tape_context(tape, (out.count + 1) * sizeof *out.particle);
+    for (size_t k = 0; out.particle && k < out.count; k++)
+        out.particle[k] = group->particle[k * group->count / out.count];
+    return out;
+}
+
+static void position_of(const float *x, size_t particle, double out[3]) {
+    for (size_t c = 0; c < 3; c++) out[c] = (double)x[3 * particle + c];
+}
+
+static int compare(const void *a, const void *b) {
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+// Median distance of particles of bodies to the nearest other one.
+static double spacing_of(const float *x, const Group *bodies) {
+    double least[SPACINGS];
+    size_t count = bodies->count < SPACINGS ? bodies->count : SPACINGS;
+    for (size_t k = 0; k < count; k++) {
+        size_t at = k * bodies->count / count, i = bodies->particle[at];
+        least[k] = INFINITY;
+        for (size_t q = 0; q < bodies->count; q++) {
+            size_t j = bodies->particle[q];
+            double d2 = 0;
+            for (size_t c = 0; c < 3; c++) {
+                double d = (double)x[3 * i + c] - (double)x[3 * j + c];
+                d2 += d * d;
+            }
+            if (q != at && d2 < least[k]) least[k] = d2;
+        }
+    }
+    qsort(least, count, sizeof *least, compare);
+    return count > 1 ? sqrt(least[(count - 1) / 2]) : 0;
+}
+
+// ---- what bodies cover
+
+static void across(const double way[3], double u[3], double v[3]) {
+    double other[3] = {0};
+    other[vector_axis((const double[3]){1 - fabs(way[0]), 1 - fabs(way[1]), 1 - fabs(way[2])})] = 1;
+    vector_cross(way, other, u);
+    double length = sqrt(vector_dot(u, u));
+    for (int c = 0; c < 3; c++) u[c] /= length;
+    vector_cross(way, u, v);
+}
+
+static void add_to_cell(Screen *s, size_t cell, double share, double depth) {
+    s->cover[cell] += share;
+    s->first[cell] = fmin(s->first[cell], depth);
+}
+
+// The light that travels along `way` meets the bodies, at these places.
+static void cast(Screen *s, const double way[3], const float *x, const Group *bodies, double spread) {
+    double high[2] = {-INFINITY, -INFINITY}, p[3];
+    memcpy(s->way, way, sizeof s->way);
+    across(way, s->u, s->v);
+    s->low[0] = s->low[1] = INFINITY;
+    for (size_t k = 0; k < bodies->count; k++) {
+        position_of(x, bodies->particle[k], p);
+        double at[2] = {vector_dot(s->u, p), vector_dot(s->v, p)};
+        for (int c = 0; c < 2; c++) s->low[c] = fmin(s->low[c], at[c]), high[c] = fmax(high[c], at[c]);
+    }
+    s->cell = fmax(spread, fmax(high[0] - s->low[0], high[1] - s->low[1]) / CELLS);
+    s->wide = (size_t)((high[0] - s->low[0]) / s->cell) + 4;
+    s->high = (size_t)((high[1] - s->low[1]) / s->cell) + 4;
+    for (int c = 0; c < 2; c++) s->low[c] -= s->cell;
+    for (size_t k = 0; k < s->wide * s->high; k++) s->cover[k] = 0, s->first[k] = INFINITY;
+    for (size_t k = 0; k < bodies->count; k++) {
+        position_of(x, bodies->particle[k], p);
+        double a = (vector_dot(s->u, p) - s->low[0]) / s->cell, b = (vector_dot(s->v, p) - s->low[1]) / s->cell,
+               depth = vector_dot(way, p);
+        size_t column = (size_t)a, row = (size_t)b, cell = row * s->wide + column;
+        a -= (double)column, b -= (double)row;
+        add_to_cell(s, cell, (1 - a) * (1 - b), depth);
+        add_to_cell(s, cell + 1, a * (1 - b), depth);
+        add_to_cell(s, cell + s->wide, (1 - a) * b, depth);
+        add_to_cell(s, cell + s->wide + 1, a * b, depth);
+    }
+    for (size_t k = 0; k < s->wide * s->high; k++) s->cover[k] = fmin(s->cover[k], 1);
+}
+
+static double cell_cover(const Screen *s, size_t cell, double depth) {
+    return s->first[cell] < depth ? s->cover[cell] : 0;
+}
+
+// The share of the light that does not reach a place.
+static double shade_at(const Screen *s, const double *p) {
+    double a = (vector_dot(s->u, p) - s->low[0]) / s->cell, b = (vector_dot(s->v, p) - s->low[1]) / s->cell,
+           depth = vector_dot(s->way, p);
+    if (!(a >= 0 && b >= 0 && a < (double)(s->wide - 1) && b < (double)(s->high - 1))) return 0;
+    size_t column = (size_t)a, row = (size_t)b, cell = row * s->wide + column;
+    a -= (double)column, b -= (double)row;
+    return (1 - b) * ((1 - a) * cell_cover(s, cell, depth) + a * cell_cover(s, cell + 1, depth)) +
+           b * ((1 - a) * cell_cover(s, cell + s->wide, depth) + a * cell_cover(s, cell + s->wide + 1, depth));
+}
+
+static void shade_all(const Screen *s, const float *x, const Group *still, double *shade) {
+    for (size_t k = 0; k < still->count; k++) {
+        double p[3];
+        position_of(x, still->particle[k], p);
+        shade[k] = shade_at(s, p);
+    }
+}
+
+// ---- the light
+
+// Correlation of shade and darkness over particles that stand.
+static double explains(Shadows *s, const double way[3], const Group *bodies, const Group *still, double spread) {
+    const float *x = s->rollout->sets[0].positions;
+    double sum = 0, square = 0, with = 0, count = (double)still->count;
+    cast(&s->screen, way, x, bodies, spread);
+    shade_all(&s->screen, x, still, s->shade);
+    for (size_t k = 0; k < still->count; k++) {
+        sum += s->shade[k], square += s->shade[k] * s->shade[k], with += s->shade[k] * s->dark[k];
+    }
+    square -= sum * sum / count;
+    return square > 0 ? with / sqrt(square) : 0;
+}
+
+// Darkness, less its mean, of sum of squares 1.
+static void find_darkness(const RolloutSet *set, const Group *still, double *dark) {
+    double mean = 0, square = 0;
+    for (size_t k = 0; k < still->count; k++) {
+        const uint8_t *colour = set->colour + 3 * still->particle[k];
+        dark[k] = -(double)(colour[0] + colour[1] + colour[2]);
+        mean += dark[k] / (double)still->count;
+    }
+    for (size_t k = 0; k < still->count; k++) dark[k] -= mean, square += dark[k] * dark[k];
+    for (size_t k = 0; k < still->count; k++) dark[k] *= square > 0 ? 1 / sqrt(square) : 0;
+}
+
+static void direction(size_t k, double out[3]) {
+    double z = 1 - (2 * (double)k + 1) / DIRECTIONS, angle = acos(-1) * (1 + sqrt(5)) * ((double)k + 0.5);
+    out[0] = sqrt(1 - z * z) * cos(angle), out[1] = sqrt(1 - z * z) * sin(angle), out[2] = z;
+}
+
+static void turn(const double way[3], double by, int k, double out[3]) {
+    double u[3], v[3], angle = 2 * acos(-1) * k / TURNS;
+    across(way, u, v);
+    for (int c = 0; c < 3; c++) out[c] = way[c] + by * (cos(angle) * u[c] + sin(angle) * v[c]);
+    double length = sqrt(vector_dot(out, out));
+    for (int c = 0; c < 3; c++) out[c] /= length;
+}
+
+static bool find_light(Shadows *s, double best[3]) {
+    const RolloutSet *set = &s->rollout->sets[0];
+    Group bodies = thin_out(s->tape, &s->bodies, BODY_POINTS), still = thin_out(s->tape, &s->still, STILL_POINTS);
+    double most = 0, spread = s->spread * sqrt((double)s->bodies.count / (double)bodies.count), way[3], from[3];
+    if (s->tape->device->failed) return false;
+    find_darkness(set, &still, s->dark);
+    for (size_t k = 0; k < DIRECTIONS; k++) {
+        direction(k, way);
+        double now = explains(s, way, &bodies, &still, spread);
+        if (now > most) most = now, memcpy(best, way, sizeof way);
+    }
+    for (double by = FIRST_TURN; by > LAST && most > 0;) {
+        bool better = false;
+        memcpy(from, best, sizeof from);
+        for (int k = 0; k < TURNS; k++) {
+            turn(from, by, k, way);
+            double now = explains(s, way, &bodies, &still, spread);
+            if (now > most) most = now, better = true, memcpy(best, way, sizeof way);
+        }
+        if (!better) by /= 2;
+    }
+    return most >= EXPLAINED;
+}
+
+// ---- features
+
+// How the features of what stands change in the shade.
+typedef struct Look {
+    double *middle, *change; // (D) in the light; how it differs in the shade
+    double length2;          // of `change`
+} Look;
+
+// By least squares.
+static void find_look(const RolloutSet *set, const Group *still, const double *shade, Look *out) {
+    double mean = 0, spread = 0, count = (double)still->count;
+    for (size_t k = 0; k < still->count; k++) mean += shade[k] / count;
+    for (size_t k = 0; k < still->count; k++) spread += (shade[k] - mean) * (shade[k] - mean);
+    out->length2 = 0;
+    for (size_t d = 0; d < set->D; d++) {
+        double all = 0, with = 0;
+        for (size_t k = 0; k < still->count; k++) {
+            double f = (double)set->features[set->D * still->particle[k] + d];
+            all += f, with += (shade[k] - mean) * f;
+        }
+        out->change[d] = spread > 0 ? with / spread : 0;
+        out->middle[d] = all / count - out->change[d] * mean;
+        out->length2 += out->change[d] * out->change[d];
+    }
+}
+
+// How much of the change a particle shows.
+static double shown(const RolloutSet *set, size_t particle, const Look *look) {
+    double sum = 0;
+    for (size_t d = 0; d < set->D; d++)
+        sum += ((double)set->features[set->D * particle + d] - look->middle[d]) * look->change[d];
+    return sum / look->length2;
+}
+
+// From the shade at particles to what they show of it. Some show none: what is in sight beside a body stands for what
+// it hides, and a light is not found exactly. The look is found once more without those.
+static void find_shown(const RolloutSet *set, const Group *still, Look *look, double *shade) {
+    find_look(set, still, shade, look);
+    for (size_t k = 0; k < still->count && look->length2 > 0; k++)
+        if (shown(set, still->particle[k], look) < shade[k] / 2) shade[k] = 0;
+    find_look(set, still, shade, look);
+    for (size_t k = 0; k < still->count && look->length2 > 0; k++)
+        if (shade[k] > 0) shade[k] = fmin(fmax(shown(set, still->particle[k], look), 0), 1);
+}
+
+static const float *features_of(Shadows *s, const double way[3], size_t step) {
+    const RolloutSet *set = &s->rollout->sets[0];
+    size_t count = s->still.count;
+    double *before = tape_context(s->tape, (count + 1) * sizeof *before),
+           *numbers = tape_context(s->tape, 2 * set->D * sizeof *numbers);
+    float *out = tape_context(s->tape, set->D * set->N * sizeof *out);
+    if (s->tape->device->failed) return NULL;
+    Look look = {.middle = numbers, .change = numbers + set->D};
+    cast(&s->screen, way, set->positions, &s->bodies, s->spread);
+    shade_all(&s->screen, set->positions, &s->still, before);
+    find_shown(set, &s->still, &look, before);
+    cast(&s->screen, way, rollout_positions(s->rollout, step), &s->bodies, s->spread);
+    shade_all(&s->screen, set->positions, &s->still, s->shade);
+    memcpy(out, set->features, set->D * set->N * sizeof *out);
+    for (size_t k = 0; k < count; k++)
+        for (size_t d = 0; d < set->D; d++)
+            out[set->D * s->still.particle[k] + d] += (float)((s->shade[k] - before[k]) * look.change[d]);
+    return out;
+}
+
+// ---- all of it
+
+// False if there are no bodies, or nothing that they could shade.
+static bool begin(Tape *tape, const RolloutFile *rollout, Shadows *out) {
+    const RolloutSet *set = &rollout->sets[0];
+    size_t cells = (CELLS + 4) * (CELLS + 4);
+    if (!set->body || !set->colour) return false;
+    *out = (Shadows){.tape = tape, .rollout = rollout};
+    out->bodies = group_of(tape, set, true);
+    out->still = group_of(tape, set, false);
+    out->shade = tape_context(tape, (2 * out->still.count + 1) * sizeof *out->shade);
+    out->screen.cover = tape_context(tape, 2 * cells * sizeof *out->screen.cover);
+    if (tape->device->failed || !out->still.count) return false;
+    out->dark = out->shade + out->still.count;
+    out->screen.first = out->screen.cover + cells;
+    out->spread = SPREAD * spacing_of(set->positions, &out->bodies);
+    return out->spread > 0 && isfinite(out->spread);
+}
+
+// Of all that the light is searched in.
+static uint64_t hash_of(const RolloutSet *set) {
+    uint64_t sum = XXH3_64bits(set->positions, 3 * set->N * sizeof *set->positions);
+    sum = XXH3_64bits_withSeed(set->body, set->N * sizeof *set->body, sum);
+    return XXH3_64bits_withSeed(set->colour, 3 * set->N, sum);
+}
+
+const float *shadows_features(Tape *tape, const RolloutFile *rollout, size_t step, ShadowLight *light) {
+    Shadows s;
+    if (step == 0 || rollout->features || !begin(tape, rollout, &s))
+        return tape->device->failed ? NULL : rollout_features(rollout, step);
+    uint64_t of = hash_of(&rollout->sets[0]);
+    if (of != light->of) light->found = find_light(&s, light->way), light->of = of;
+    if (tape->device->failed) light->of = 0;
+    if (!light->found) return tape->device->failed ? NULL : rollout_features(rollout, step);
+    return features_of(&s, light->way, step);
+}
