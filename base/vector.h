@@ -3,6 +3,8 @@
 #ifndef VPD_BASE_VECTOR_H
 #define VPD_BASE_VECTOR_H
 
+#include <math.h>
+
 static inline double vector_dot(const double a[3], const double b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -22,6 +24,16 @@ static inline int vector_axis(const double v[3]) {
     for (int c = 1; c < 3; c++)
         if (v[c] * v[c] > v[most] * v[most]) most = c;
     return most;
+}
+
+// Axes u and v of the plane across a unit vector; u, v and it are at right angles and of length 1.
+static inline void vector_across(const double n[3], double u[3], double v[3]) {
+    double other[3] = {0};
+    other[vector_axis((const double[3]){1 - fabs(n[0]), 1 - fabs(n[1]), 1 - fabs(n[2])})] = 1; // most across
+    vector_cross(n, other, u);
+    double length = sqrt(vector_dot(u, u));
+    for (int c = 0; c < 3; c++) u[c] /= length;
+    vector_cross(n, u, v);
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/vector.h"
 #include "infer/rollout.h"
+#include "motion/bodies.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,11 +66,6 @@ static void position_of(const float *x, size_t particle, double out[3]) {
     for (size_t c = 0; c < 3; c++) out[c] = (double)x[3 * particle + c];
 }
 
-static int compare(const void *a, const void *b) {
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 // Median distance of particles of bodies to the nearest other one.
 static double spacing_of(const float *x, const Group *bodies) {
     double least[SPACINGS];
@@ -87,20 +83,10 @@ static double spacing_of(const float *x, const Group *bodies) {
             if (q != at && d2 < least[k]) least[k] = d2;
         }
     }
-    qsort(least, count, sizeof *least, compare);
-    return count > 1 ? sqrt(least[(count - 1) / 2]) : 0;
+    return count > 1 ? sqrt(bodies_median(least, count)) : 0;
 }
 
 // ---- what bodies cover
-
-static void across(const double way[3], double u[3], double v[3]) {
-    double other[3] = {0};
-    other[vector_axis((const double[3]){1 - fabs(way[0]), 1 - fabs(way[1]), 1 - fabs(way[2])})] = 1;
-    vector_cross(way, other, u);
-    double length = sqrt(vector_dot(u, u));
-    for (int c = 0; c < 3; c++) u[c] /= length;
-    vector_cross(way, u, v);
-}
 
 static void add_to_cell(Screen *s, size_t cell, double share, double depth) {
     s->cover[cell] += share;
@@ -111,7 +97,7 @@ static void add_to_cell(Screen *s, size_t cell, double share, double depth) {
 static void cast(Screen *s, const double way[3], const float *x, const Group *bodies, double spread) {
     double high[2] = {-INFINITY, -INFINITY}, p[3];
     memcpy(s->way, way, sizeof s->way);
-    across(way, s->u, s->v);
+    vector_across(way, s->u, s->v);
     s->low[0] = s->low[1] = INFINITY;
     for (size_t k = 0; k < bodies->count; k++) {
         position_of(x, bodies->particle[k], p);
@@ -194,7 +180,7 @@ static void direction(size_t k, double out[3]) {
 
 static void turn(const double way[3], double by, int k, double out[3]) {
     double u[3], v[3], angle = 2 * acos(-1) * k / TURNS;
-    across(way, u, v);
+    vector_across(way, u, v);
     for (int c = 0; c < 3; c++) out[c] = way[c] + by * (cos(angle) * u[c] + sin(angle) * v[c]);
     double length = sqrt(vector_dot(out, out));
     for (int c = 0; c < 3; c++) out[c] /= length;

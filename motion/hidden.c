@@ -48,12 +48,7 @@ static int32_t plane_of(const Planes *p, const double *x) {
 }
 
 static void reach_begin(const double normal[3], Reach *r) {
-    double least[3] = {0}; // the axis that lies most in the plane
-    least[vector_axis((const double[3]){1 - fabs(normal[0]), 1 - fabs(normal[1]), 1 - fabs(normal[2])})] = 1;
-    vector_cross(normal, least, r->u);
-    double length = sqrt(vector_dot(r->u, r->u));
-    for (int c = 0; c < 3; c++) r->u[c] /= length;
-    vector_cross(normal, r->u, r->v);
+    vector_across(normal, r->u, r->v);
     for (size_t k = 0; k < AROUND; k++) r->most[k] = -INFINITY;
 }
 
