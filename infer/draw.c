@@ -31,6 +31,23 @@ static void load_labels(Tape *tape, const RolloutSet *set, DrawScene *out) {
     out->labels = labels;
 }
 
+// Features with which the particles of a step are drawn: those of the present set, darker where a shadow comes and
+// lighter where one goes. Features that a file has of every step are drawn as they are.
+static const float *drawn_features(RolloutWorkspace *workspace, const RolloutFile *r, size_t step) {
+    const RolloutSet *set = &r->sets[0];
+    Tape *tape = &workspace->tape;
+    if (step == 0 || r->features || !set->body || !set->colour) return rollout_features(r, step);
+    real *colour = tape_context(tape, (3 * set->N + 1) * sizeof *colour);
+    float *out = tape_context(tape, (set->N * set->D + 1) * sizeof *out);
+    if (!colour || !out) return NULL;
+    for (size_t i = 0; i < 3 * set->N; i++) colour[i] = set->colour[i];
+    ShadowScene scene = {set->N, set->D, set->positions, colour, set->features, set->body};
+    const real *change = shadows_change(tape, &scene, rollout_positions(r, step), &workspace->light);
+    if (tape->device->failed) return NULL;
+    for (size_t i = 0; i < set->N * set->D; i++) out[i] = set->features[i] + (change ? change[i] : 0);
+    return out;
+}
+
 Status draw_load(RolloutWorkspace *workspace, const RolloutFile *rollout, size_t step, DrawScene *out, Error *err) {
     Tape *tape = &workspace->tape;
     const Vpd *model = workspace->model;
@@ -43,7 +60,7 @@ Status draw_load(RolloutWorkspace *workspace, const RolloutFile *rollout, size_t
                          "the rollout: expected %zu features per particle, as the model draws, found %zu", D, set->D);
     tape_reset(tape);
     vpd_part(tape, VPD_RENDERER);
-    const float *features = shadows_features(tape, rollout, step, &workspace->light);
+    const float *features = drawn_features(workspace, rollout, step);
     if (!features) return device_status(tape->device, err);
     out->particles = (RendererParticles){.x = tape_constant(tape, set->N, 3, rollout_positions(rollout, step)),
                                          .f = tape_constant(tape, set->N, D, features)};

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "files/rollout_file.h"
 #include "infer/history.h"
-#include "infer/shadows.h"
+#include "model/shadows.h"
 
 // Workspace that rollouts of one model reuse.
 typedef struct RolloutWorkspace {

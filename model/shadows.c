@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "infer/shadows.h"
+#include "model/shadows.h"
 
 #include "base/vector.h"
-#include "infer/rollout.h"
 #include "motion/bodies.h"
 
 #include <math.h>
@@ -37,7 +36,7 @@ typedef struct Screen {
 
 typedef struct Shadows {
     Tape *tape;
-    const RolloutFile *rollout;
+    const ShadowScene *scene;
     Group bodies, still;
     double spread; // metres
     Screen screen;
@@ -46,10 +45,10 @@ typedef struct Shadows {
 
 // ---- groups
 
-static Group group_of(Tape *tape, const RolloutSet *set, bool moves) {
-    Group out = {.particle = tape_context(tape, (set->N + 1) * sizeof *out.particle)};
-    for (size_t i = 0; out.particle && i < set->N; i++)
-        if ((set->body[i] >= 0) == moves) out.particle[out.count++] = (uint32_t)i;
+static Group group_of(Tape *tape, const ShadowScene *scene, bool moves) {
+    Group out = {.particle = tape_context(tape, (scene->count + 1) * sizeof *out.particle)};
+    for (size_t i = 0; out.particle && i < scene->count; i++)
+        if ((scene->body[i] >= 0) == moves) out.particle[out.count++] = (uint32_t)i;
     return out;
 }
 
@@ -62,12 +61,12 @@ static Group thin_out(Tape *tape, const Group *group, size_t most) {
     return out;
 }
 
-static void position_of(const float *x, size_t particle, double out[3]) {
+static void position_of(const real *x, size_t particle, double out[3]) {
     for (size_t c = 0; c < 3; c++) out[c] = (double)x[3 * particle + c];
 }
 
 // Median distance of particles of bodies to the nearest other one.
-static double spacing_of(const float *x, const Group *bodies) {
+static double spacing_of(const real *x, const Group *bodies) {
     double least[SPACINGS];
     size_t count = bodies->count < SPACINGS ? bodies->count : SPACINGS;
     for (size_t k = 0; k < count; k++) {
@@ -94,7 +93,7 @@ static void add_to_cell(Screen *s, size_t cell, double share, double depth) {
 }
 
 // The light that travels along `way` meets the bodies, at these places.
-static void cast(Screen *s, const double way[3], const float *x, const Group *bodies, double spread) {
+static void cast(Screen *s, const double way[3], const real *x, const Group *bodies, double spread) {
     double high[2] = {-INFINITY, -INFINITY}, p[3];
     memcpy(s->way, way, sizeof s->way);
     vector_across(way, s->u, s->v);
@@ -138,7 +137,7 @@ static double shade_at(const Screen *s, const double *p) {
            b * ((1 - a) * cell_cover(s, cell + s->wide, depth) + a * cell_cover(s, cell + s->wide + 1, depth));
 }
 
-static void shade_all(const Screen *s, const float *x, const Group *still, double *shade) {
+static void shade_all(const Screen *s, const real *x, const Group *still, double *shade) {
     for (size_t k = 0; k < still->count; k++) {
         double p[3];
         position_of(x, still->particle[k], p);
@@ -150,7 +149,7 @@ static void shade_all(const Screen *s, const float *x, const Group *still, doubl
 
 // Correlation of shade and darkness over particles that stand.
 static double explains(Shadows *s, const double way[3], const Group *bodies, const Group *still, double spread) {
-    const float *x = s->rollout->sets[0].positions;
+    const real *x = s->scene->x;
     double sum = 0, square = 0, with = 0, count = (double)still->count;
     cast(&s->screen, way, x, bodies, spread);
     shade_all(&s->screen, x, still, s->shade);
@@ -162,11 +161,11 @@ static double explains(Shadows *s, const double way[3], const Group *bodies, con
 }
 
 // Darkness, less its mean, of sum of squares 1.
-static void find_darkness(const RolloutSet *set, const Group *still, double *dark) {
+static void find_darkness(const ShadowScene *scene, const Group *still, double *dark) {
     double mean = 0, square = 0;
     for (size_t k = 0; k < still->count; k++) {
-        const uint8_t *colour = set->colour + 3 * still->particle[k];
-        dark[k] = -(double)(colour[0] + colour[1] + colour[2]);
+        const real *colour = scene->colour + 3 * still->particle[k];
+        dark[k] = -((double)colour[0] + (double)colour[1] + (double)colour[2]);
         mean += dark[k] / (double)still->count;
     }
     for (size_t k = 0; k < still->count; k++) dark[k] -= mean, square += dark[k] * dark[k];
@@ -187,11 +186,10 @@ static void turn(const double way[3], double by, int k, double out[3]) {
 }
 
 static bool find_light(Shadows *s, double best[3]) {
-    const RolloutSet *set = &s->rollout->sets[0];
     Group bodies = thin_out(s->tape, &s->bodies, BODY_POINTS), still = thin_out(s->tape, &s->still, STILL_POINTS);
     double most = 0, spread = s->spread * sqrt((double)s->bodies.count / (double)bodies.count), way[3], from[3];
     if (s->tape->device->failed) return false;
-    find_darkness(set, &still, s->dark);
+    find_darkness(s->scene, &still, s->dark);
     for (size_t k = 0; k < DIRECTIONS; k++) {
         direction(k, way);
         double now = explains(s, way, &bodies, &still, spread);
@@ -219,15 +217,15 @@ typedef struct Look {
 } Look;
 
 // By least squares.
-static void find_look(const RolloutSet *set, const Group *still, const double *shade, Look *out) {
+static void find_look(const ShadowScene *scene, const Group *still, const double *shade, Look *out) {
     double mean = 0, spread = 0, count = (double)still->count;
     for (size_t k = 0; k < still->count; k++) mean += shade[k] / count;
     for (size_t k = 0; k < still->count; k++) spread += (shade[k] - mean) * (shade[k] - mean);
     out->length2 = 0;
-    for (size_t d = 0; d < set->D; d++) {
+    for (size_t d = 0; d < scene->D; d++) {
         double all = 0, with = 0;
         for (size_t k = 0; k < still->count; k++) {
-            double f = (double)set->features[set->D * still->particle[k] + d];
+            double f = (double)scene->feature[scene->D * still->particle[k] + d];
             all += f, with += (shade[k] - mean) * f;
         }
         out->change[d] = spread > 0 ? with / spread : 0;
@@ -237,77 +235,73 @@ static void find_look(const RolloutSet *set, const Group *still, const double *s
 }
 
 // How much of the change a particle shows.
-static double shown(const RolloutSet *set, size_t particle, const Look *look) {
+static double shown(const ShadowScene *scene, size_t particle, const Look *look) {
     double sum = 0;
-    for (size_t d = 0; d < set->D; d++)
-        sum += ((double)set->features[set->D * particle + d] - look->middle[d]) * look->change[d];
+    for (size_t d = 0; d < scene->D; d++)
+        sum += ((double)scene->feature[scene->D * particle + d] - look->middle[d]) * look->change[d];
     return sum / look->length2;
 }
 
 // From the shade at particles to what they show of it. Some show none: what is in sight beside a body stands for what
 // it hides, and a light is not found exactly. The look is found once more without those.
-static void find_shown(const RolloutSet *set, const Group *still, Look *look, double *shade) {
-    find_look(set, still, shade, look);
+static void find_shown(const ShadowScene *scene, const Group *still, Look *look, double *shade) {
+    find_look(scene, still, shade, look);
     for (size_t k = 0; k < still->count && look->length2 > 0; k++)
-        if (shown(set, still->particle[k], look) < shade[k] / 2) shade[k] = 0;
-    find_look(set, still, shade, look);
+        if (shown(scene, still->particle[k], look) < shade[k] / 2) shade[k] = 0;
+    find_look(scene, still, shade, look);
     for (size_t k = 0; k < still->count && look->length2 > 0; k++)
-        if (shade[k] > 0) shade[k] = fmin(fmax(shown(set, still->particle[k], look), 0), 1);
+        if (shade[k] > 0) shade[k] = fmin(fmax(shown(scene, still->particle[k], look), 0), 1);
 }
 
-static const float *features_of(Shadows *s, const double way[3], size_t step) {
-    const RolloutSet *set = &s->rollout->sets[0];
-    size_t count = s->still.count;
+static const real *change_by(Shadows *s, const double way[3], const real *moved) {
+    const ShadowScene *scene = s->scene;
+    size_t count = s->still.count, D = scene->D;
     double *before = tape_context(s->tape, (count + 1) * sizeof *before),
-           *numbers = tape_context(s->tape, 2 * set->D * sizeof *numbers);
-    float *out = tape_context(s->tape, set->D * set->N * sizeof *out);
+           *numbers = tape_context(s->tape, 2 * D * sizeof *numbers);
+    real *out = tape_context(s->tape, D * scene->count * sizeof *out);
     if (s->tape->device->failed) return NULL;
-    Look look = {.middle = numbers, .change = numbers + set->D};
-    cast(&s->screen, way, set->positions, &s->bodies, s->spread);
-    shade_all(&s->screen, set->positions, &s->still, before);
-    find_shown(set, &s->still, &look, before);
-    cast(&s->screen, way, rollout_positions(s->rollout, step), &s->bodies, s->spread);
-    shade_all(&s->screen, set->positions, &s->still, s->shade);
-    memcpy(out, set->features, set->D * set->N * sizeof *out);
+    Look look = {.middle = numbers, .change = numbers + D};
+    cast(&s->screen, way, scene->x, &s->bodies, s->spread);
+    shade_all(&s->screen, scene->x, &s->still, before);
+    find_shown(scene, &s->still, &look, before);
+    cast(&s->screen, way, moved, &s->bodies, s->spread);
+    shade_all(&s->screen, scene->x, &s->still, s->shade);
+    memset(out, 0, D * scene->count * sizeof *out);
     for (size_t k = 0; k < count; k++)
-        for (size_t d = 0; d < set->D; d++)
-            out[set->D * s->still.particle[k] + d] += (float)((s->shade[k] - before[k]) * look.change[d]);
+        for (size_t d = 0; d < D; d++)
+            out[D * s->still.particle[k] + d] = (real)((s->shade[k] - before[k]) * look.change[d]);
     return out;
 }
 
 // ---- all of it
 
 // False if there are no bodies, or nothing that they could shade.
-static bool begin(Tape *tape, const RolloutFile *rollout, Shadows *out) {
-    const RolloutSet *set = &rollout->sets[0];
+static bool begin(Tape *tape, const ShadowScene *scene, Shadows *out) {
     size_t cells = (CELLS + 4) * (CELLS + 4);
-    if (!set->body || !set->colour) return false;
-    *out = (Shadows){.tape = tape, .rollout = rollout};
-    out->bodies = group_of(tape, set, true);
-    out->still = group_of(tape, set, false);
+    *out = (Shadows){.tape = tape, .scene = scene};
+    out->bodies = group_of(tape, scene, true);
+    out->still = group_of(tape, scene, false);
     out->shade = tape_context(tape, (2 * out->still.count + 1) * sizeof *out->shade);
     out->screen.cover = tape_context(tape, 2 * cells * sizeof *out->screen.cover);
     if (tape->device->failed || !out->still.count) return false;
     out->dark = out->shade + out->still.count;
     out->screen.first = out->screen.cover + cells;
-    out->spread = SPREAD * spacing_of(set->positions, &out->bodies);
+    out->spread = SPREAD * spacing_of(scene->x, &out->bodies);
     return out->spread > 0 && isfinite(out->spread);
 }
 
 // Of all that the light is searched in.
-static uint64_t hash_of(const RolloutSet *set) {
-    uint64_t sum = XXH3_64bits(set->positions, 3 * set->N * sizeof *set->positions);
-    sum = XXH3_64bits_withSeed(set->body, set->N * sizeof *set->body, sum);
-    return XXH3_64bits_withSeed(set->colour, 3 * set->N, sum);
+static uint64_t hash_of(const ShadowScene *scene) {
+    uint64_t sum = XXH3_64bits(scene->x, 3 * scene->count * sizeof *scene->x);
+    sum = XXH3_64bits_withSeed(scene->body, scene->count * sizeof *scene->body, sum);
+    return XXH3_64bits_withSeed(scene->colour, 3 * scene->count * sizeof *scene->colour, sum);
 }
 
-const float *shadows_features(Tape *tape, const RolloutFile *rollout, size_t step, ShadowLight *light) {
+const real *shadows_change(Tape *tape, const ShadowScene *scene, const real *moved, ShadowLight *light) {
     Shadows s;
-    if (step == 0 || rollout->features || !begin(tape, rollout, &s))
-        return tape->device->failed ? NULL : rollout_features(rollout, step);
-    uint64_t of = hash_of(&rollout->sets[0]);
+    uint64_t of = hash_of(scene);
+    if (!begin(tape, scene, &s)) return NULL;
     if (of != light->of) light->found = find_light(&s, light->way), light->of = of;
     if (tape->device->failed) light->of = 0;
-    if (!light->found) return tape->device->failed ? NULL : rollout_features(rollout, step);
-    return features_of(&s, light->way, step);
+    return light->found && !tape->device->failed ? change_by(&s, light->way, moved) : NULL;
 }

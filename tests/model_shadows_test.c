@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shadow of a box on a painted floor goes with the box.
+#include "model/shadows.h"
+#include "tests/test.h"
+
+enum { SIDE = 60, FACE = 16, D = 2, FLOOR = SIDE * SIDE, BOX = 6 * FACE * FACE, N = FLOOR + BOX };
+static const double HALF = 0.15, WAY[3] = {0.3, 0.2, -1}, FROM[3] = {-0.1, 0.1, 0.4}, TO[3] = {0.2, 0, 0.3}, DARK = 0.4;
+
+typedef struct World {
+    Device *device;
+    Tape tape;
+    real x[3 * N], moved[3 * N], colour[3 * N], feature[D * N];
+    int32_t body[N];
+    ShadowScene scene;
+    ShadowLight light;
+    int first; // axis of the world that the floor's x is: 0, or 1 if the world is turned
+} World;
+
+static double *floor_place(size_t i, double out[3]) {
+    out[0] = 0.03 * (double)(i % SIDE) - 0.9, out[1] = 0.03 * (double)(i / SIDE) - 0.9, out[2] = 0;
+    return out;
+}
+
+// Whether the light comes to x through a box that is `more` larger on all sides.
+static bool is_shaded(const double x[3], const double centre[3], double more) {
+    double from = 0, to = INFINITY;
+    for (int c = 0; c < 3; c++) {
+        double a = (centre[c] - HALF - more - x[c]) / -WAY[c], b = (centre[c] + HALF + more - x[c]) / -WAY[c];
+        from = fmax(from, fmin(a, b)), to = fmin(to, fmax(a, b));
+    }
+    return from < to;
+}
+
+static double paint(const double x[3]) { return (int)(floor(5 * x[0]) + floor(5 * x[1])) & 1 ? 0.55 : 0.65; }
+
+static void put(const World *w, real *positions, size_t i, const double x[3]) {
+    for (int c = 0; c < 3; c++) positions[3 * i + (size_t)((c + w->first) % 3)] = (real)x[c];
+}
+
+static void put_box(const World *w, real *positions, const double centre[3]) {
+    for (size_t i = 0; i < BOX; i++) {
+        size_t face = i / (FACE * FACE), axis = face % 3;
+        double x[3], a = (double)(i % FACE) / (FACE - 1), b = (double)(i / FACE % FACE) / (FACE - 1);
+        x[axis] = face < 3 ? HALF : -HALF;
+        x[(axis + 1) % 3] = HALF * (2 * a - 1), x[(axis + 2) % 3] = HALF * (2 * b - 1);
+        for (int c = 0; c < 3; c++) x[c] += centre[c];
+        put(w, positions, FLOOR + i, x);
+    }
+}
+
+// `dark`: what is left of the light in the shadow before the box moves.
+static void make(World *w, int first, double dark) {
+    Error err = {0};
+    memset(w, 0, sizeof *w);
+    w->first = first;
+    for (size_t i = 0; i < FLOOR; i++) {
+        double x[3], light = paint(floor_place(i, x)) * (is_shaded(x, FROM, 0) ? dark : 1);
+        put(w, w->x, i, x), put(w, w->moved, i, x);
+        w->body[i] = -1;
+        w->feature[D * i] = (real)light, w->feature[D * i + 1] = (real)(0.1 * sin(40 * x[0]));
+        for (size_t c = 0; c < 3; c++) w->colour[3 * i + c] = (real)light;
+    }
+    put_box(w, w->x, FROM), put_box(w, w->moved, TO);
+    w->scene = (ShadowScene){N, D, w->x, w->colour, w->feature, w->body};
+    assert_status_ok(device_open("cpu", 1, &w->device, &err), err);
+    tape_init(&w->tape, w->device);
+}
+
+static void forget(World *w) {
+    tape_free(&w->tape);
+    device_close(w->device);
+}
+
+static void go_with_bodies(void **state) {
+    (void)state;
+    static World w;
+    for (int first = 0; first < 2; first++) {
+        make(&w, first, DARK);
+        double along = 0, length = sqrt(0.3 * 0.3 + 0.2 * 0.2 + 1);
+        const real *change = shadows_change(&w.tape, &w.scene, w.moved, &w.light);
+        assert_non_null(change);
+        assert_true(w.light.found);
+        for (int c = 0; c < 3; c++) along += w.light.way[(c + first) % 3] * WAY[c] / length;
+        assert_true(along > cos(0.05)); // 3 degrees
+        size_t comes = 0, goes = 0, stays = 0;
+        for (size_t i = 0; i < FLOOR; i++) {
+            double x[3], by = (double)change[D * i];
+            bool before = is_shaded(floor_place(i, x), FROM, -0.05), now = is_shaded(x, TO, -0.05),
+                 not_before = !is_shaded(x, FROM, 0.08), not_now = !is_shaded(x, TO, 0.08);
+            comes += not_before && now, goes += before && not_now, stays += not_before && not_now;
+            if (not_before && now) assert_close(by, -0.6 * (1 - DARK), 0.05, 0);
+            if (before && not_now) assert_close((double)w.feature[D * i] + by, 0.6, 0.1, 0);
+            if (not_before && not_now) assert_true(by == 0);
+            assert_close(change[D * i + 1], 0, 0.02, 0);
+        }
+        assert_true(comes > 20 && goes > 20 && stays > 2000);
+        for (size_t k = D * FLOOR; k < D * N; k++) assert_true(change[k] == 0);
+        forget(&w);
+    }
+}
+
+// The light is searched for anew in another scene, and only then.
+static void light_is_kept(void **state) {
+    (void)state;
+    static World w;
+    make(&w, 0, DARK);
+    assert_non_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    w.light.way[0] = 1, w.light.way[1] = w.light.way[2] = 0;
+    shadows_change(&w.tape, &w.scene, w.moved, &w.light);
+    assert_true(w.light.way[0] == 1);
+    w.colour[0] /= 2;
+    assert_non_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    assert_true(w.light.way[0] < 0.5);
+    forget(&w);
+}
+
+// Without shadows, colours or bodies nothing changes.
+static void nothing_to_go_by(void **state) {
+    (void)state;
+    static World w;
+    make(&w, 0, 1);
+    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    memset(w.colour, 0, sizeof w.colour);
+    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    forget(&w);
+    make(&w, 0, DARK);
+    for (size_t i = FLOOR; i < N; i++) w.body[i] = -1;
+    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    for (size_t i = 0; i < N; i++) w.body[i] = 0;
+    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    w.body[0] = -1; // a single particle stands
+    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    assert_false(w.light.found);
+    w.scene.count = 0;
+    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    assert_true(!w.device->failed);
+    forget(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_bodies), cmocka_unit_test(light_is_kept),
+                                       cmocka_unit_test(nothing_to_go_by)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
