@@ -9,16 +9,14 @@
 #include <xxhash.h>
 
 enum {
-    BODY_POINTS = 512,   // of bodies, that are looked at in the search
-    STILL_POINTS = 1024, // of what stands
-    SPACINGS = 256,      // particles of bodies whose distance to the next one is measured
-    DIRECTIONS = 800,    // that are tried first, spread evenly over the sphere
-    TURNS = 8,           // directions around the best one that are tried then
-    CELLS = 500          // of a screen along a side, at most
+    SPACINGS = 256,   // particles of bodies whose distance to the next one is measured
+    DIRECTIONS = 500, // that are tried first, spread evenly over the sphere
+    TURNS = 8,        // directions around the best one that are tried then
+    CELLS = 500       // of a screen along a side, at most
 };
 static const double SPREAD = 1.5;                    // times their spacing: how far particles of bodies shade
 static const double FIRST_TURN = 0.06, LAST = 0.004; // radians: how far around the best direction
-static const double EXPLAINED = 0.55;                // least correlation of shadows and darkness
+static const double EXPLAINED = 0.45;                // least correlation of shadows and darkness
 
 // Particles of bodies, or those that stand still.
 typedef struct Group {
@@ -40,7 +38,7 @@ typedef struct Shadows {
     Group bodies, still;
     double spread; // metres
     Screen screen;
-    double *shade, *dark; // (still) scratch
+    double *shade; // (still) scratch
 } Shadows;
 
 // ---- groups
@@ -147,20 +145,13 @@ static void shade_all(const Screen *s, const real *x, const Group *still, double
 
 // ---- the light
 
-// Correlation of shade and darkness over particles that stand.
-static double explains(Shadows *s, const double way[3], const Group *bodies, const Group *still, double spread) {
-    const real *x = s->scene->x;
-    double sum = 0, square = 0, with = 0, count = (double)still->count;
-    cast(&s->screen, way, x, bodies, spread);
-    shade_all(&s->screen, x, still, s->shade);
-    for (size_t k = 0; k < still->count; k++) {
-        sum += s->shade[k], square += s->shade[k] * s->shade[k], with += s->shade[k] * s->dark[k];
-    }
-    square -= sum * sum / count;
-    return square > 0 ? with / sqrt(square) : 0;
-}
+// Some of the particles, among which a light is searched.
+typedef struct Sample {
+    Group bodies, still;
+    double spread; // metres
+    double *dark;  // (still) darkness, less its mean, of sum of squares 1
+} Sample;
 
-// Darkness, less its mean, of sum of squares 1.
 static void find_darkness(const ShadowScene *scene, const Group *still, double *dark) {
     double mean = 0, square = 0;
     for (size_t k = 0; k < still->count; k++) {
@@ -170,6 +161,27 @@ static void find_darkness(const ShadowScene *scene, const Group *still, double *
     }
     for (size_t k = 0; k < still->count; k++) dark[k] -= mean, square += dark[k] * dark[k];
     for (size_t k = 0; k < still->count; k++) dark[k] *= square > 0 ? 1 / sqrt(square) : 0;
+}
+
+static Sample take_sample(const Shadows *s, size_t bodies, size_t still) {
+    Sample out = {.bodies = thin_out(s->tape, &s->bodies, bodies), .still = thin_out(s->tape, &s->still, still)};
+    out.spread = s->spread * sqrt((double)s->bodies.count / (double)out.bodies.count);
+    out.dark = tape_context(s->tape, (still + 1) * sizeof *out.dark);
+    if (!s->tape->device->failed) find_darkness(s->scene, &out.still, out.dark);
+    return out;
+}
+
+// Correlation of shade and darkness over particles that stand.
+static double explains(Shadows *s, const double way[3], const Sample *sample) {
+    double sum = 0, square = 0, with = 0;
+    size_t count = sample->still.count;
+    cast(&s->screen, way, s->scene->x, &sample->bodies, sample->spread);
+    shade_all(&s->screen, s->scene->x, &sample->still, s->shade);
+    for (size_t k = 0; k < count; k++) {
+        sum += s->shade[k], square += s->shade[k] * s->shade[k], with += s->shade[k] * sample->dark[k];
+    }
+    square -= sum * sum / (double)count;
+    return square > 0 ? with / sqrt(square) : 0;
 }
 
 static void direction(size_t k, double out[3]) {
@@ -185,27 +197,32 @@ static void turn(const double way[3], double by, int k, double out[3]) {
     for (int c = 0; c < 3; c++) out[c] /= length;
 }
 
-static bool find_light(Shadows *s, double best[3]) {
-    Group bodies = thin_out(s->tape, &s->bodies, BODY_POINTS), still = thin_out(s->tape, &s->still, STILL_POINTS);
-    double most = 0, spread = s->spread * sqrt((double)s->bodies.count / (double)bodies.count), way[3], from[3];
-    if (s->tape->device->failed) return false;
-    find_darkness(s->scene, &still, s->dark);
-    for (size_t k = 0; k < DIRECTIONS; k++) {
-        direction(k, way);
-        double now = explains(s, way, &bodies, &still, spread);
-        if (now > most) most = now, memcpy(best, way, sizeof way);
-    }
-    for (double by = FIRST_TURN; by > LAST && most > 0;) {
+// Turns a direction as long as that explains more. Returns how much it explains.
+static double look_closer(Shadows *s, const Sample *sample, double best[3]) {
+    double way[3], from[3], most = explains(s, best, sample);
+    for (double by = FIRST_TURN; by > LAST;) {
         bool better = false;
         memcpy(from, best, sizeof from);
         for (int k = 0; k < TURNS; k++) {
             turn(from, by, k, way);
-            double now = explains(s, way, &bodies, &still, spread);
+            double now = explains(s, way, sample);
             if (now > most) most = now, better = true, memcpy(best, way, sizeof way);
         }
         if (!better) by /= 2;
     }
-    return most >= EXPLAINED;
+    return most;
+}
+
+static bool find_light(Shadows *s, double best[3]) {
+    double most = 0, way[3];
+    Sample few = take_sample(s, 256, 512), many = take_sample(s, 1024, 2048);
+    if (s->tape->device->failed) return false;
+    for (size_t k = 0; k < DIRECTIONS; k++) {
+        direction(k, way);
+        double now = explains(s, way, &few);
+        if (now > most) most = now, memcpy(best, way, sizeof way);
+    }
+    return most > 0 && look_closer(s, &many, best) >= EXPLAINED;
 }
 
 // ---- features
@@ -281,10 +298,9 @@ static bool begin(Tape *tape, const ShadowScene *scene, Shadows *out) {
     *out = (Shadows){.tape = tape, .scene = scene};
     out->bodies = group_of(tape, scene, true);
     out->still = group_of(tape, scene, false);
-    out->shade = tape_context(tape, (2 * out->still.count + 1) * sizeof *out->shade);
+    out->shade = tape_context(tape, (out->still.count + 1) * sizeof *out->shade);
     out->screen.cover = tape_context(tape, 2 * cells * sizeof *out->screen.cover);
     if (tape->device->failed || !out->still.count) return false;
-    out->dark = out->shade + out->still.count;
     out->screen.first = out->screen.cover + cells;
     out->spread = SPREAD * spacing_of(scene->x, &out->bodies);
     return out->spread > 0 && isfinite(out->spread);
