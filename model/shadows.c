@@ -12,7 +12,7 @@ enum {
     SPACINGS = 256,   // particles of bodies whose distance to the next one is measured
     DIRECTIONS = 500, // that are tried first, spread evenly over the sphere
     TURNS = 8,        // directions around the best one that are tried then
-    CELLS = 500       // of a screen along a side, at most
+    CELLS = 128       // of a screen along a side, at most
 };
 static const double SPREAD = 1.5;                    // times their spacing: how far particles of bodies shade
 static const double FIRST_TURN = 0.06, LAST = 0.004; // radians: how far around the best direction

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole model (docs/model.md): posed RGB-D frames in, predicted particles and rendered pictures out.
 //   vpd_encode  T frames of V views           -> T particle sets
-//   vpd_step    T particle sets               -> T sets: the predicted one is added, the oldest is dropped
+//   vpd_step    T particle sets               -> T sets: the predicted one is added, the oldest is dropped; with bodies
+//                                                one set, in which bodies and their shadows have moved
 //   vpd_render  present set, rays (R,3)+(R,3) -> colour (R,3) in [0,1], opacity (R,1), depth (R,1) metres
 #ifndef VPD_MODEL_VPD_H
 #define VPD_MODEL_VPD_H
@@ -12,6 +13,7 @@
 #include "gnn/dynamics.h"
 #include "model/body_step.h"
 #include "model/config.h"
+#include "model/shadows.h"
 #include "motion/observe.h"
 #include "nn/parameters.h"
 #include "renderer/renderer.h"
@@ -64,6 +66,9 @@ typedef struct Scene {
     const real *colour, *moving; // (N,3), (N) host; of the present particles
     SceneBodies bodies;          // with gnn.graph=bodies
     BodyStep *step;              // memory for their steps
+    ShadowScene present;         // before the first step, where colours are known; it tells the shadows of later ones
+    ShadowLight light;           // of the present
+    Tensor *features;            // of the present
     real background[3];          // mean colour of the input pixels without depth
     SceneKey key;
     uint32_t rollout_step;

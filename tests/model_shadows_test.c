@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shadow of a box on a painted floor goes with the box.
-#include "model/shadows.h"
-#include "tests/test.h"
+// The shadow of a box on a painted floor goes with the box, and that of a ball in a video with its predicted motion.
+#include "model/vpd.h"
+#include "nn/backend.h"
+#include "tests/flow_movie.h"
 
 enum { SIDE = 60, FACE = 16, D = 2, FLOOR = SIDE * SIDE, BOX = 6 * FACE * FACE, N = FLOOR + BOX };
 static const double HALF = 0.15, WAY[3] = {0.3, 0.2, -1}, FROM[3] = {-0.1, 0.1, 0.4}, TO[3] = {0.2, 0, 0.3}, DARK = 0.4;
@@ -137,8 +138,107 @@ static void nothing_to_go_by(void **state) {
     forget(&w);
 }
 
+// Whether the ball at a frame of the movie takes the light of x.
+static bool in_shade(int frame, const double x[3]) {
+    double a = 0, b = 0, c = -0.09;
+    for (int k = 0; k < 3; k++) {
+        double o = x[k] - ((const double[3]){-0.2, -0.1, 0.5}[k] + frame * MOVIE_STEP[k]);
+        a += WAY[k] * WAY[k], b -= o * WAY[k], c += o * o;
+    }
+    return b < 0 && b * b > a * c;
+}
+
+// The floor is darker where the ball takes the light.
+static void paint_shadows(Movie *m) {
+    for (int image = 0; image < MOVIE_IMAGES; image++)
+        for (int p = 0; p < MOVIE_PIXELS; p++) {
+            double x[3];
+            int at = image * MOVIE_PIXELS + p;
+            camera_unproject_pixel(m->intrinsics + 9 * (image % MOVIE_VIEWS), m->pose + 16 * image, MOVIE_SIDE,
+                                   (size_t)p, (double)m->depth[at], x);
+            bool floor = fabs(x[2]) < 1e-4;
+            for (int c = 0; c < 3; c++)
+                if (floor) m->rgb[3 * at + c] = (uint8_t)(in_shade(image / MOVIE_VIEWS, x) ? 30 : 120 + 10 * (p % 2));
+        }
+}
+
+// Features of the last input frame (before) and after a step, whose first three numbers are colours.
+typedef struct Step {
+    size_t count;
+    real *x, *before, *after;
+    int32_t *body;
+    bool moved;
+} Step;
+
+static void take_step(const Movie *movie, int first, Step *out) {
+    Config config;
+    Device *device;
+    Vpd *model;
+    Tape tape;
+    Workspace workspace = {0};
+    Scene scene;
+    Error err = {0};
+    Observation history = movie_part(movie, first, 2);
+    scene_config(&config, (const char *[]){"encoder.N=3200", "encoder.carry_rgb=true", "data.extent=3", NULL});
+    assert_status_ok(device_open("cpu", 1, &device, &err), err);
+    assert_status_ok(vpd_create(&config, device, &model, &err), err);
+    tape_init(&tape, device);
+    assert_status_ok(vpd_observe_and_encode(&tape, model, &workspace, &history, (SceneKey){0}, &scene, &err), err);
+    const Tensor *before = scene_present(&scene)->f;
+    size_t count = out->count = before->rows;
+    out->x = calloc(3 * count, sizeof *out->x), out->body = calloc(count, sizeof *out->body);
+    out->before = calloc(3 * count, sizeof *out->before), out->after = calloc(3 * count, sizeof *out->after);
+    memcpy(out->x, scene.bodies.now, 3 * count * sizeof *out->x);
+    memcpy(out->body, scene.bodies.body, count * sizeof *out->body);
+    vpd_step(&tape, model, &scene);
+    assert_status_ok(device_status(device, &err), err);
+    const Tensor *after = scene_present(&scene)->f;
+    out->moved = after != before;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(out->before + 3 * i, before->value + before->cols * i, 3 * sizeof *out->before);
+        memcpy(out->after + 3 * i, after->value + after->cols * i, 3 * sizeof *out->after);
+    }
+    tape_free(&tape);
+    workspace_free(&workspace);
+    vpd_free(model);
+    device_close(device);
+}
+
+static void forget_step(Step *step) {
+    free(step->x);
+    free(step->before);
+    free(step->after);
+    free(step->body);
+}
+
+static void go_with_a_step(void **state) {
+    (void)state;
+    static Movie movie;
+    Step step;
+    size_t comes = 0, goes = 0;
+    movie_make(&movie);
+    take_step(&movie, 2, &step);
+    assert_false(step.moved); // no shadow
+    forget_step(&step);
+    paint_shadows(&movie);
+    take_step(&movie, 2, &step);
+    assert_true(step.moved);
+    for (size_t i = 0; i < step.count; i++) {
+        double x[3] = {(double)step.x[3 * i], (double)step.x[3 * i + 1], (double)step.x[3 * i + 2]},
+               by = (double)(step.after[3 * i] - step.before[3 * i]);
+        if (step.body[i] >= 0) assert_true(by == 0);
+        if (step.body[i] >= 0 || fabs(x[2]) > 1e-3) continue;
+        bool was_dark = step.before[3 * i] < 0.2f, dark = in_shade(4, x);
+        if (was_dark && !dark && by > 0.05) goes++;
+        if (!was_dark && dark && by < -0.05) comes++;
+        assert_true(was_dark ? by > -0.1 : by < 0.1);
+    }
+    assert_true(comes > 20 && goes > 5); // particles are as far apart as the shadow moves
+    forget_step(&step);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_bodies), cmocka_unit_test(light_is_kept),
-                                       cmocka_unit_test(nothing_to_go_by)};
+                                       cmocka_unit_test(nothing_to_go_by), cmocka_unit_test(go_with_a_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

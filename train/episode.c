@@ -117,34 +117,9 @@ static Status begin(LossBatch *batch, Tape *tape, const Vpd *model, LossWorkspac
     return status == STATUS_OK ? device_status(tape->device, err) : status;
 }
 
-// What is at the present, before the first step.
-static void remember_present(LossEpisode *e) {
-    const SceneBodies *bodies = &e->scene.bodies;
-    size_t count = bodies->count;
-    Tensor *f = scene_present(&e->scene)->f;
-    real *x = tape_context(e->tape, (3 * count + 1) * sizeof *x),
-         *feature = tape_context(e->tape, (f->cols * count + 1) * sizeof *feature);
-    if (e->tape->device->failed) return;
-    memcpy(x, bodies->now, 3 * count * sizeof *x);
-    e->tape->device->nn->download(e->tape->device, feature, f->value, f->cols * count * sizeof *feature);
-    e->present = (ShadowScene){count, f->cols, x, e->scene.colour, feature, bodies->body};
-    e->features = f;
-}
-
-// Shadows go with bodies. No gradient goes through where they fall.
-static void move_shadows(LossEpisode *e) {
-    const real *change = shadows_change(e->tape, &e->present, e->scene.bodies.now, &e->light);
-    if (!change) return;
-    Tensor *by = tape_constant(e->tape, e->present.count, e->present.D, change);
-    scene_present(&e->scene)->f = tensor_add(e->tape, e->features, by);
-}
-
 // Moves an episode's particles by one time step.
 static Status step(LossEpisode *e, Error *err) {
-    bool bodies = vpd_has_bodies(e->model) && e->scene.bodies.count > 0;
-    if (bodies && e->step == 1) remember_present(e);
     StepOutput out = vpd_step(e->tape, e->model, &e->scene);
-    if (bodies && !e->tape->device->failed) move_shadows(e);
     if (e->step == 1) e->h = out.h;
     e->dx = out.dx;
     return device_status(e->tape->device, err);

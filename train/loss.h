@@ -5,7 +5,6 @@
 #define VPD_TRAIN_LOSS_H
 
 #include "model/loss_terms.h"
-#include "model/shadows.h"
 #include "model/vpd.h"
 #include "train/motion_cache.h"
 #include "train/ray_batch.h"
@@ -48,9 +47,6 @@ typedef struct LossEpisode {
     RendererOutput drawn;                        // result of workspace->rays at that step
     const real *colours;                         // (rays,3) their true colours
     Tensor *sum[LOSS_TERM_COUNT], *step0, *last; // (1,1) weighted sums, and errors of single steps; or NULL
-    ShadowScene present;                         // with bodies, before the first step
-    ShadowLight light;                           // of the present
-    Tensor *features;                            // (N,D) of the present
     Tensor *h, *dx; // hidden state of the abstract nodes at the first step, displacements of the last; or NULL
 } LossEpisode;
 
