@@ -40,13 +40,14 @@ same "$folder/nccl"
 six_steps "$folder/graph" $nccl CUDA_VISIBLE_DEVICES=0,1 mpirun -q -n 2 $train -o "$folder/graph" --device cuda --set train.cuda_graph=true
 warned 0
 same "$folder/graph"
-# In bf16 too, which rounds: other losses.
+# In bf16 too, which rounds: other gradients.
 bf16="--device cuda --set train.sum_precision=bf16"
 six_steps "$folder/host16" CUDA_VISIBLE_DEVICES=0,1 mpirun -q -n 2 $train -o "$folder/host16" $bf16
 six_steps "$folder/nccl16" $nccl CUDA_VISIBLE_DEVICES=0,1 mpirun -q -n 2 $train -o "$folder/nccl16" $bf16
 warned 0
 [ "$(losses "$folder/host16")" = "$(losses "$folder/nccl16")" ] || fail "losses in bf16 differ: $(losses "$folder/host16" | diff - <(losses "$folder/nccl16"))"
-[ "$(losses "$folder/host16")" != "$(losses "$folder/host")" ] || fail "bf16 changes nothing"
+norms() { sed -n 's/.*"step":\([1-6]\),.*"gradient_norm":\([^,]*\),.*/\1 \2/p' "$1/metrics.jsonl"; }
+[ "$(norms "$folder/host16")" != "$(norms "$folder/host")" ] || fail "bf16 changes nothing"
 # The launcher gives each rank a GPU of its own, which is its first.
 six_steps "$folder/bound" $nccl mpirun -q -n 1 env CUDA_VISIBLE_DEVICES=3 $train -o "$folder/bound" --device cuda : -n 1 env CUDA_VISIBLE_DEVICES=1 $train -o "$folder/bound" --device cuda
 warned 0
