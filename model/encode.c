@@ -75,7 +75,8 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     Status status = unproject_frame(o, frame, (UnprojectOptions){.crop = motion.crop}, cloud, err);
     if (status == STATUS_OK && seen->moving) flags_unpack(seen->moving + (size_t)frame * seen->flag_bytes, cloud);
     Hidden hidden = {cloud->count, NULL};
-    if (status == STATUS_OK && vpd_has_bodies(model)) status = hidden_add(tape, o, c->data.extent, cloud, &hidden, err);
+    if (status == STATUS_OK && vpd_has_bodies(model))
+        status = hidden_add(tape, o, motion.crop, c->data.extent, cloud, &hidden, err);
     if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
     if (status != STATUS_OK) return status;
     copy_chosen(tape, cloud, &hidden, &workspace->selection, seen->field.count, out);

@@ -12,11 +12,13 @@ enum {
     SPACINGS = 256,   // particles of bodies whose distance to the next one is measured
     DIRECTIONS = 500, // that are tried first, spread evenly over the sphere
     TURNS = 8,        // directions around the best one that are tried then
-    CELLS = 128       // of a screen along a side, at most
+    CELLS = 192       // of a screen along a side, at most
 };
 static const double SPREAD = 1.5;                    // times their spacing: how far particles of bodies shade
 static const double FIRST_TURN = 0.06, LAST = 0.004; // radians: how far around the best direction
-static const double EXPLAINED = 0.45;                // least correlation of shadows and darkness
+static const double ROOM = 3;   // times what bodies cover at the present: a screen's width, for they may move away
+static const double COARSE = 4; // times the spread: bodies whose screen has larger cells are too far apart
+static const double EXPLAINED = 0.45; // least correlation of shadows and darkness
 
 // Particles of bodies, or those that stand still.
 typedef struct Group {
@@ -38,7 +40,7 @@ typedef struct Shadows {
     Group bodies, still;
     double spread; // metres
     Screen screen;
-    double *shade; // (still) scratch
+    double *shade; // (still)
 } Shadows;
 
 // ---- groups
@@ -90,8 +92,9 @@ static void add_to_cell(Screen *s, size_t cell, double share, double depth) {
     s->first[cell] = fmin(s->first[cell], depth);
 }
 
-// The light that travels along `way` meets the bodies, at these places.
-static void cast(Screen *s, const double way[3], const real *x, const Group *bodies, double spread) {
+// A screen across the light around bodies, `times` as wide as what they cover. False if they are too far apart.
+static bool place_screen(Screen *s, const double way[3], const real *x, const Group *bodies, double spread,
+                         double times) {
     double high[2] = {-INFINITY, -INFINITY}, p[3];
     memcpy(s->way, way, sizeof s->way);
     vector_across(way, s->u, s->v);
@@ -101,15 +104,25 @@ static void cast(Screen *s, const double way[3], const real *x, const Group *bod
         double at[2] = {vector_dot(s->u, p), vector_dot(s->v, p)};
         for (int c = 0; c < 2; c++) s->low[c] = fmin(s->low[c], at[c]), high[c] = fmax(high[c], at[c]);
     }
-    s->cell = fmax(spread, fmax(high[0] - s->low[0], high[1] - s->low[1]) / CELLS);
-    s->wide = (size_t)((high[0] - s->low[0]) / s->cell) + 4;
-    s->high = (size_t)((high[1] - s->low[1]) / s->cell) + 4;
-    for (int c = 0; c < 2; c++) s->low[c] -= s->cell;
+    double wide = high[0] - s->low[0], tall = high[1] - s->low[1];
+    s->cell = fmax(spread, times * fmax(wide, tall) / CELLS);
+    if (!(s->cell <= COARSE * spread)) return false;
+    s->wide = (size_t)(times * wide / s->cell) + 4;
+    s->high = (size_t)(times * tall / s->cell) + 4;
+    s->low[0] -= (times - 1) / 2 * wide + s->cell;
+    s->low[1] -= (times - 1) / 2 * tall + s->cell;
+    return true;
+}
+
+// The light meets the bodies at these places. Those that are not on the screen shade nothing.
+static void cast(Screen *s, const real *x, const Group *bodies) {
     for (size_t k = 0; k < s->wide * s->high; k++) s->cover[k] = 0, s->first[k] = INFINITY;
     for (size_t k = 0; k < bodies->count; k++) {
+        double p[3];
         position_of(x, bodies->particle[k], p);
         double a = (vector_dot(s->u, p) - s->low[0]) / s->cell, b = (vector_dot(s->v, p) - s->low[1]) / s->cell,
-               depth = vector_dot(way, p);
+               depth = vector_dot(s->way, p);
+        if (!(a >= 0 && b >= 0 && a < (double)(s->wide - 1) && b < (double)(s->high - 1))) continue;
         size_t column = (size_t)a, row = (size_t)b, cell = row * s->wide + column;
         a -= (double)column, b -= (double)row;
         add_to_cell(s, cell, (1 - a) * (1 - b), depth);
@@ -175,7 +188,8 @@ static Sample take_sample(const Shadows *s, size_t bodies, size_t still) {
 static double explains(Shadows *s, const double way[3], const Sample *sample) {
     double sum = 0, square = 0, with = 0;
     size_t count = sample->still.count;
-    cast(&s->screen, way, s->scene->x, &sample->bodies, sample->spread);
+    if (!place_screen(&s->screen, way, s->scene->x, &sample->bodies, sample->spread, 1)) return 0;
+    cast(&s->screen, s->scene->x, &sample->bodies);
     shade_all(&s->screen, s->scene->x, &sample->still, s->shade);
     for (size_t k = 0; k < count; k++) {
         sum += s->shade[k], square += s->shade[k] * s->shade[k], with += s->shade[k] * sample->dark[k];
@@ -229,8 +243,8 @@ static bool find_light(Shadows *s, double best[3]) {
 
 // How the features of what stands change in the shade.
 typedef struct Look {
-    double *middle, *change; // (D) in the light; how it differs in the shade
-    double length2;          // of `change`
+    double *lit, *change; // (D) in the light; how it differs in the shade
+    double length2;       // of `change`
 } Look;
 
 // By least squares.
@@ -246,7 +260,7 @@ static void find_look(const ShadowScene *scene, const Group *still, const double
             all += f, with += (shade[k] - mean) * f;
         }
         out->change[d] = spread > 0 ? with / spread : 0;
-        out->middle[d] = all / count - out->change[d] * mean;
+        out->lit[d] = all / count - out->change[d] * mean;
         out->length2 += out->change[d] * out->change[d];
     }
 }
@@ -255,38 +269,48 @@ static void find_look(const ShadowScene *scene, const Group *still, const double
 static double shown(const ShadowScene *scene, size_t particle, const Look *look) {
     double sum = 0;
     for (size_t d = 0; d < scene->D; d++)
-        sum += ((double)scene->feature[scene->D * particle + d] - look->middle[d]) * look->change[d];
+        sum += ((double)scene->feature[scene->D * particle + d] - look->lit[d]) * look->change[d];
     return sum / look->length2;
 }
 
-// From the shade at particles to what they show of it. Some show none: what is in sight beside a body stands for what
-// it hides, and a light is not found exactly. The look is found once more without those.
-static void find_shown(const ShadowScene *scene, const Group *still, Look *look, double *shade) {
+// What particles show of the shade at them. Some show none, because a light is not found exactly, or because what is in
+// sight beside a body stands for what it hides. The look is found once more without those.
+static void find_shown(const ShadowScene *scene, const Group *still, const double *shade, Look *look, double *shows) {
     find_look(scene, still, shade, look);
     for (size_t k = 0; k < still->count && look->length2 > 0; k++)
-        if (shown(scene, still->particle[k], look) < shade[k] / 2) shade[k] = 0;
-    find_look(scene, still, shade, look);
+        shows[k] = shown(scene, still->particle[k], look) < shade[k] / 2 ? 0 : shade[k];
+    find_look(scene, still, shows, look);
     for (size_t k = 0; k < still->count && look->length2 > 0; k++)
-        if (shade[k] > 0) shade[k] = fmin(fmax(shown(scene, still->particle[k], look), 0), 1);
+        shows[k] = shade[k] > 0 ? fmin(fmax(shown(scene, still->particle[k], look), 0), 1) : 0;
+}
+
+// What a particle shows when the shade at it has changed: a share of what it shows, or of what is left, comes or goes.
+static double shows_later(double shows, double before, double after) {
+    if (after <= before) return before > 0 ? shows * (after / before) : 0;
+    return shows + (1 - shows) * (after - before) / (1 - before);
 }
 
 static const real *change_by(Shadows *s, const double way[3], const real *moved) {
     const ShadowScene *scene = s->scene;
     size_t count = s->still.count, D = scene->D;
     double *before = tape_context(s->tape, (count + 1) * sizeof *before),
+           *shows = tape_context(s->tape, (count + 1) * sizeof *shows),
            *numbers = tape_context(s->tape, 2 * D * sizeof *numbers);
     real *out = tape_context(s->tape, D * scene->count * sizeof *out);
     if (s->tape->device->failed) return NULL;
-    Look look = {.middle = numbers, .change = numbers + D};
-    cast(&s->screen, way, scene->x, &s->bodies, s->spread);
+    if (!place_screen(&s->screen, way, scene->x, &s->bodies, s->spread, ROOM)) return NULL;
+    Look look = {.lit = numbers, .change = numbers + D};
+    cast(&s->screen, scene->x, &s->bodies);
     shade_all(&s->screen, scene->x, &s->still, before);
-    find_shown(scene, &s->still, &look, before);
-    cast(&s->screen, way, moved, &s->bodies, s->spread);
+    find_shown(scene, &s->still, before, &look, shows);
+    if (!(look.length2 > 0 && isfinite(look.length2))) return NULL;
+    cast(&s->screen, moved, &s->bodies);
     shade_all(&s->screen, scene->x, &s->still, s->shade);
     memset(out, 0, D * scene->count * sizeof *out);
-    for (size_t k = 0; k < count; k++)
-        for (size_t d = 0; d < D; d++)
-            out[D * s->still.particle[k] + d] = (real)((s->shade[k] - before[k]) * look.change[d]);
+    for (size_t k = 0; k < count; k++) {
+        double by = shows_later(shows[k], before[k], s->shade[k]) - shows[k];
+        for (size_t d = 0; d < D && by != 0; d++) out[D * s->still.particle[k] + d] = (real)(by * look.change[d]);
+    }
     return out;
 }
 

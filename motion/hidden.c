@@ -27,12 +27,15 @@ typedef struct Frame {
     Reach reach[PLANES_MOST];
     double way[2 * AROUND]; // cosine and sine of the directions
     int32_t *plane;         // (points) of each that stands; -1: none
+    bool *sees;             // (V) whether a view has points
 } Frame;
 
 // A hidden place.
 typedef struct Place {
     double x[3];
-    int32_t plane, behind, like; // the body's point before it; a point of the plane that looks the same, or -1
+    int32_t plane;
+    int32_t behind; // the body's point before it
+    int32_t like;   // a point of the plane that looks the same, or -1
 } Place;
 
 static void position_of(const PointCloud *now, size_t point, double x[3]) {
@@ -75,6 +78,7 @@ static void find_planes(double extent, Frame *f) {
     for (size_t i = 0; i < now->count; i++) {
         double x[3];
         position_of(now, i, x);
+        f->sees[views_of(&f->views, i)] = true;
         f->plane[i] = now->moving[i] > 0 ? -1 : plane_of(&f->planes, x);
         if (f->plane[i] >= 0) reach_add(f->way, x, &f->reach[f->plane[i]]);
     }
@@ -106,12 +110,12 @@ static Place look_behind(const Frame *f, size_t point) {
     return out;
 }
 
-// Whether something is in front of it in every view.
+// Whether something is in front of it in every view that has points.
 static bool is_hidden(const Frame *f, const Place *place) {
     for (size_t v = 0; v < (size_t)f->views.o->V; v++) {
         size_t pixel, plane = (size_t)place->plane;
         double shown[3];
-        if (!(views_project(&f->views, v, place->x, &pixel) > 0)) continue;
+        if (!f->sees[v] || !(views_project(&f->views, v, place->x, &pixel) > 0)) continue;
         if (f->views.at[pixel] < 0) return false;
         position_of(f->views.now, (size_t)f->views.at[pixel], shown);
         if (!(height(&f->planes, plane, shown, f->views.eye + 3 * v) > f->planes.within[plane])) return false;
@@ -179,34 +183,36 @@ static const int32_t *nearest(Tape *tape, const List *of, const List *to) {
 
 static void find_look(Tape *tape, const Frame *f, int32_t plane, size_t count, Place *place) {
     const PointCloud *now = f->views.now;
-    List seen = list_make(tape, now->count), hidden = list_make(tape, count);
-    if (tape->device->failed) return;
-    for (size_t i = 0; i < count; i++)
+    List hidden = list_make(tape, count);
+    for (size_t i = 0; i < count && !tape->device->failed; i++)
         if (place[i].plane == plane) list_add(i, place[i].x, &hidden);
-    for (size_t i = 0; i < now->count && hidden.count; i++) {
+    if (!hidden.count) return;
+    List seen = list_make(tape, now->count);
+    for (size_t i = 0; i < now->count && !tape->device->failed; i++) {
         double x[3];
         position_of(now, i, x);
         if (f->plane[i] == plane && is_clear(&f->views, (size_t)now->pixel[i])) list_add(i, x, &seen);
     }
-    const int32_t *near = hidden.count && seen.count ? nearest(tape, &seen, &hidden) : NULL;
+    const int32_t *near = seen.count ? nearest(tape, &seen, &hidden) : NULL;
     for (size_t i = 0; i < hidden.count && near; i++) place[hidden.item[i]].like = near[i];
 }
 
 // ---- all of it
 
 // Those with a look. like (count): its pixel.
-static void add_points(const Observation *o, size_t count, const Place *place, PointCloud *now, int32_t *like) {
+static void add_points(const Observation *o, bool crop, size_t count, const Place *place, PointCloud *now,
+                       int32_t *like) {
     for (size_t k = 0; k < count; k++) {
         double x[3];
-        size_t i = now->count, as = (size_t)place[k].like;
-        if (place[k].like < 0) continue;
+        size_t i = now->count;
         observation_turn_back(o, place[k].x, x);
+        if (place[k].like < 0 || (crop && !observation_inside(o, x))) continue;
         for (size_t c = 0; c < 3; c++) now->position[3 * i + c] = (real)place[k].x[c];
-        memcpy(now->colour + 3 * i, now->colour + 3 * as, 3 * sizeof *now->colour);
+        memcpy(now->colour + 3 * i, now->colour + 3 * (size_t)place[k].like, 3 * sizeof *now->colour);
         now->moving[i] = 0;
         now->pixel[i] = now->pixel[place[k].behind];
         now->inside[i] = observation_inside(o, x);
-        *like++ = now->pixel[as];
+        *like++ = now->pixel[place[k].like];
         now->count++;
     }
 }
@@ -217,21 +223,24 @@ static size_t count_moving(const PointCloud *now) {
     return count;
 }
 
-Status hidden_add(Tape *tape, const Observation *o, double extent, PointCloud *now, Hidden *out, Error *err) {
+Status hidden_add(Tape *tape, const Observation *o, bool crop, double extent, PointCloud *now, Hidden *out,
+                  Error *err) {
     size_t moving = count_moving(now);
-    Frame frame = {.plane = tape_context(tape, (now->count + 1) * sizeof *frame.plane)};
+    Frame frame = {.plane = tape_context(tape, (now->count + 1) * sizeof *frame.plane),
+                   .sees = tape_context(tape, (size_t)o->V)};
     Place *place = tape_context(tape, (moving + 1) * sizeof *place);
     int32_t *like = tape_context(tape, (moving + 1) * sizeof *like);
     *out = (Hidden){now->count, like};
     if (tape->device->failed || !moving) return device_status(tape->device, err);
     Status status = views_make(o, now, &frame.views, err);
     if (status != STATUS_OK) return status;
+    memset(frame.sees, 0, (size_t)o->V);
     find_planes(extent, &frame);
     size_t count = find_places(&frame, place);
     for (size_t k = 0; k < frame.planes.count; k++) find_look(tape, &frame, (int32_t)k, count, place);
     views_free(&frame.views);
     status = device_status(tape->device, err);
     if (status == STATUS_OK) status = point_cloud_reserve(now, now->count + count, err);
-    if (status == STATUS_OK) add_points(o, count, place, now, like);
+    if (status == STATUS_OK) add_points(o, crop, count, place, now, like);
     return status;
 }

@@ -14,7 +14,8 @@ typedef struct Hidden {
 } Hidden;
 
 // Adds hidden points to the points of the observation's last frame, whose moving flags tell what belongs to a body. The
-// `pixel` of such a point is that of the body which hides it. extent: X, metres.
-Status hidden_add(Tape *tape, const Observation *observation, double extent, PointCloud *now, Hidden *out, Error *err);
+// `pixel` of such a point is that of the body which hides it. crop: none outside the workspace box; extent: X, metres.
+Status hidden_add(Tape *tape, const Observation *observation, bool crop, double extent, PointCloud *now, Hidden *out,
+                  Error *err);
 
 #endif

@@ -115,6 +115,41 @@ static void light_is_kept(void **state) {
     forget(&w);
 }
 
+static size_t count_dark(const World *w, const real *change) {
+    size_t count = 0;
+    for (size_t i = 0; i < FLOOR; i++) count += (double)(w->feature[D * i] + change[D * i]) < 0.4;
+    return count;
+}
+
+// Where bodies stay, so do their shadows; a particle that is lost far away or has no place changes nothing of others.
+static void stay_with_bodies(void **state) {
+    (void)state;
+    static World w;
+    static const real none[D * N];
+    make(&w, 0, DARK);
+    size_t dark = count_dark(&w, none);
+    const real far[] = {0, 10, 1000, (real)1e30, (real)NAN, (real)INFINITY};
+    for (size_t k = 0; k < sizeof far / sizeof *far; k++) {
+        memcpy(w.moved, w.x, sizeof w.x);
+        w.moved[3 * FLOOR] += far[k];
+        const real *change = shadows_change(&w.tape, &w.scene, w.moved, &w.light);
+        assert_non_null(change);
+        size_t now = count_dark(&w, change);
+        assert_true(now <= dark && now + 5 >= dark);
+        for (size_t i = 0; i < D * FLOOR && k == 0; i++) assert_true(change[i] == 0);
+    }
+    // At the present it leaves nothing that could be told, if it is somewhere.
+    for (size_t k = 1; k < 4; k++) {
+        w.x[3 * FLOOR] = far[k];
+        assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    }
+    forget(&w);
+    make(&w, 0, DARK);
+    w.feature[3] = (real)NAN;
+    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    forget(&w);
+}
+
 // Without shadows, colours or bodies nothing changes.
 static void nothing_to_go_by(void **state) {
     (void)state;
@@ -239,6 +274,7 @@ static void go_with_a_step(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_bodies), cmocka_unit_test(light_is_kept),
-                                       cmocka_unit_test(nothing_to_go_by), cmocka_unit_test(go_with_a_step)};
+                                       cmocka_unit_test(stay_with_bodies), cmocka_unit_test(nothing_to_go_by),
+                                       cmocka_unit_test(go_with_a_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@ enum { VIEWS = 2, SIDE = 48, PIXELS = SIDE * SIDE };
 static const double EYE[VIEWS][3] = {{1.6, 0.2, 1.3}, {-0.4, -1.7, 1.2}}, CENTRE[3] = {0, 0, 0.3};
 static const double QUARTER[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1}, NOT_TURNED[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
+static int blind = -1; // a view without depth
+
 typedef struct World {
     uint8_t rgb[3 * VIEWS * PIXELS];
     float depth[VIEWS * PIXELS];
@@ -31,13 +33,13 @@ static void draw(World *w, int view, double end) {
         for (int c = 0; c < 3; c++) d[c] = x[c] - EYE[view][c];
         double z = scene_trace(EYE[view], d, CENTRE, &w->ball[at]);
         if (!w->ball[at] && EYE[view][0] + z * d[0] < end) z = 0;
-        w->depth[at] = (float)z;
+        w->depth[at] = view == blind ? 0 : (float)z;
         for (int c = 0; c < 3; c++) w->rgb[3 * at + c] = (uint8_t)((p + 50 * c) % 256);
     }
 }
 
 // The first `views` cameras; the floor ends at x = end.
-static void look(World *w, int views, double end, const double *turn, bool moves) {
+static void look(World *w, int views, double end, const double *turn, bool moves, bool crop) {
     static const int number[VIEWS] = {0, 1};
     static const double bounds[6] = {-2, 0, -1, 2, 2, 1};
     Error err = {0};
@@ -58,7 +60,7 @@ static void look(World *w, int views, double end, const double *turn, bool moves
     tape_init(&w->tape, w->device);
     assert_status_ok(unproject_frame(&w->observation, 0, (UnprojectOptions){0}, &w->cloud, &err), err);
     for (size_t i = 0; i < w->cloud.count; i++) w->cloud.moving[i] = moves && w->ball[w->cloud.pixel[i]];
-    assert_status_ok(hidden_add(&w->tape, &w->observation, 2, &w->cloud, &w->hidden, &err), err);
+    assert_status_ok(hidden_add(&w->tape, &w->observation, crop, 2, &w->cloud, &w->hidden, &err), err);
 }
 
 static void forget(World *w) {
@@ -145,13 +147,13 @@ static void behind_a_ball(void **state) {
     size_t count[VIEWS];
     for (int views = 1; views <= VIEWS; views++)
         for (int turned = 0; turned < 2; turned++) {
-            look(&w, views, -INFINITY, turned ? QUARTER : NOT_TURNED, true);
+            look(&w, views, -INFINITY, turned ? QUARTER : NOT_TURNED, true, false);
             count[views - 1] = check_points(&w);
             check_cover(&w);
             forget(&w);
         }
     assert_true(count[1] > 50);
-    look(&w, VIEWS, -INFINITY, NULL, false); // what does not move hides nothing that will be seen
+    look(&w, VIEWS, -INFINITY, NULL, false, false); // what does not move hides nothing that will be seen
     assert_int_equal(w.cloud.count, w.hidden.first);
     forget(&w);
 }
@@ -160,13 +162,38 @@ static void behind_a_ball(void **state) {
 static void at_the_end_of_the_floor(void **state) {
     (void)state;
     static World w;
-    look(&w, 1, -0.4, NULL, true);
+    look(&w, 1, -0.4, NULL, true, false);
     assert_true(check_points(&w) > 50);
     for (size_t i = w.hidden.first; i < w.cloud.count; i++) assert_true(w.cloud.position[3 * i] > -0.42);
     forget(&w);
 }
 
+// With data.crop there is nothing outside the box.
+static void inside_the_box(void **state) {
+    (void)state;
+    static World w;
+    look(&w, 1, -INFINITY, QUARTER, true, true);
+    assert_true(check_points(&w) > 20);
+    for (size_t i = w.hidden.first; i < w.cloud.count; i++) assert_true(w.cloud.inside[i]);
+    forget(&w);
+}
+
+// A camera without depth says nothing of what is hidden.
+static void a_blind_camera(void **state) {
+    (void)state;
+    static World w;
+    blind = 1;
+    look(&w, VIEWS, -INFINITY, NULL, true, false);
+    size_t count = w.cloud.count - w.hidden.first;
+    blind = -1;
+    forget(&w);
+    look(&w, 1, -INFINITY, NULL, true, false);
+    assert_int_equal(w.cloud.count - w.hidden.first, count);
+    forget(&w);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(behind_a_ball), cmocka_unit_test(at_the_end_of_the_floor)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(behind_a_ball), cmocka_unit_test(at_the_end_of_the_floor),
+                                       cmocka_unit_test(inside_the_box), cmocka_unit_test(a_blind_camera)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
