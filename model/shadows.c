@@ -340,8 +340,9 @@ static uint64_t hash_of(const ShadowScene *scene) {
 const real *shadows_change(Tape *tape, const ShadowScene *scene, const real *moved, ShadowLight *light) {
     Shadows s;
     uint64_t of = hash_of(scene);
-    if (!begin(tape, scene, &s)) return NULL;
-    if (of != light->of) light->found = find_light(&s, light->way), light->of = of;
+    bool known = of == light->of;
+    if ((known && !light->found) || !begin(tape, scene, &s)) return NULL;
+    if (!known) light->found = find_light(&s, light->way), light->of = of;
     if (tape->device->failed) light->of = 0;
     return light->found && !tape->device->failed ? change_by(&s, light->way, moved) : NULL;
 }
