@@ -2,24 +2,26 @@
 #include "motion/observe_bodies.h"
 
 #include "motion/bodies.h"
+#include "motion/hidden.h"
 #include "motion/mirror.h"
 #include "nn/choose.h"
 
 #include <string.h>
 
-// Points of the frame that neither moved nor belong to a body, those with the smallest keys.
-static size_t choose_still(const PointCloud *now, const int32_t *body, RandomKey key, Keyed *items) {
+// Points that stand still, those with the smallest keys.
+static size_t choose_still(const PointCloud *now, RandomKey key, Keyed *items) {
     size_t count = 0;
     for (size_t i = 0; i < now->count; i++)
-        if (!(now->moving[i] > 0) && body[i] < 0) items[count++] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};
+        if (!(now->moving[i] > 0)) items[count++] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};
     choose_sort(items, count);
     return count < MOTION_STILL_POINTS ? count : MOTION_STILL_POINTS;
 }
 
-// Points of the bodies from number `first` on, those with the smallest keys; of each body the same number at most.
-static size_t choose_resting(const PointCloud *now, const int32_t *body, int32_t first, RandomKey key, Keyed *items) {
+// Of `points` points, those of the bodies from number `first` on with the smallest keys; of each body the same number
+// at most.
+static size_t choose_resting(size_t points, const int32_t *body, int32_t first, RandomKey key, Keyed *items) {
     size_t of[BODIES_RESTING] = {0}, bodies = 0, count = 0, chosen = 0;
-    for (size_t i = 0; i < now->count; i++) {
+    for (size_t i = 0; i < points; i++) {
         if (body[i] < first) continue;
         items[count++] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};
         bodies += of[body[i] - first]++ == 0;
@@ -31,8 +33,8 @@ static size_t choose_resting(const PointCloud *now, const int32_t *body, int32_t
     return chosen;
 }
 
-// Behind the others.
-static Status add_still(const PointCloud *now, const int32_t *body, const Keyed *items, size_t count,
+// Behind the others. Those from number `seen` on are of no body.
+static Status add_still(const PointCloud *now, const int32_t *body, size_t seen, const Keyed *items, size_t count,
                         MotionField *field, Error *err) {
     MotionField all;
     size_t moving = field->count;
@@ -40,33 +42,44 @@ static Status add_still(const PointCloud *now, const int32_t *body, const Keyed 
     if (status != STATUS_OK) return status;
     motion_field_put(field, &all);
     for (size_t i = 0; i < count; i++) {
-        size_t from = 3 * (size_t)items[i].index, to = 3 * (moving + i);
-        memcpy(all.position + to, now->position + from, 3 * sizeof *all.position);
-        memcpy(all.colour + to, now->colour + from, 3 * sizeof *all.colour);
-        all.body[moving + i] = (real)body[items[i].index];
+        size_t from = (size_t)items[i].index, to = moving + i;
+        memcpy(all.position + 3 * to, now->position + 3 * from, 3 * sizeof *all.position);
+        memcpy(all.colour + 3 * to, now->colour + 3 * from, 3 * sizeof *all.colour);
+        all.body[to] = from < seen ? (real)body[from] : -1;
     }
     motion_field_free(field);
     *field = all;
     return STATUS_OK;
 }
 
+// Points of bodies at rest, and of what stands still: hidden points too, which leave the frame again.
+static Status add_resting(Tape *tape, const MotionOptions *o, RandomKey key, const Observation *observation,
+                          PointCloud *now, const int32_t *body, int32_t first, MotionField *field, Error *err) {
+    Hidden hidden;
+    Status status = hidden_add(tape, observation, o->crop, o->extent, now, &hidden, err);
+    if (status != STATUS_OK) return status;
+    Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
+    if (!items) return device_status(tape->device, err);
+    size_t count = choose_still(now, key, items);
+    count += choose_resting(hidden.first, body, first, key, items + count);
+    status = add_still(now, body, hidden.first, items, count, field, err);
+    now->count = hidden.first;
+    return status;
+}
+
 Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, const Observation *observation,
                       PointCloud *now, const PointCloud *past, MotionField *field, Error *err) {
     int32_t *body = tape_context(tape, (now->count + 1) * sizeof *body); // of each point of the frame
-    Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
     BodyLengths lengths = {o->extent, o->colour_length};
     Bodies bodies = {0};
-    if (tape->device->failed) return device_status(tape->device, err);
+    if (!body) return device_status(tape->device, err);
     Status status = bodies_find(field, lengths, &bodies, err);
     if (status == STATUS_OK) status = bodies_register(field, now, past, lengths, &bodies, body, err);
-    if (status == STATUS_OK) {
-        size_t count = choose_still(now, body, key, items);
-        count += choose_resting(now, body, (int32_t)bodies.count, key, items + count);
-        status = add_still(now, body, items, count, field, err);
-    }
+    for (size_t i = 0; i < now->count && status == STATUS_OK; i++) now->moving[i] = body[i] >= 0;
+    if (status == STATUS_OK)
+        status = add_resting(tape, o, key, observation, now, body, (int32_t)bodies.count, field, err);
     if (status == STATUS_OK) bodies_put(&bodies, field);
     if (status == STATUS_OK) status = mirror_add(observation, now, body, o->extent, field, err);
-    for (size_t i = 0; i < now->count && status == STATUS_OK; i++) now->moving[i] = body[i] >= 0;
     bodies_free(&bodies);
     return status;
 }

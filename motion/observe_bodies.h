@@ -9,10 +9,10 @@
 // Most points of a field that stand still: of no body, and of bodies at rest.
 enum { MOTION_STILL_POINTS = 512, MOTION_RESTING_POINTS = 512 };
 
-// Gives each point of a field of the last frame the number and the motion of its body (-1 and 0: it stands still), and
-// adds points of that frame that do not move, those with the smallest keys: of no body, and of bodies at rest. Mirror
-// images of points of bodies follow (motion/mirror.h). The frame's flags become those of bodies. If memory is short,
-// all stays as it is.
+// Gives each point of a field of the last frame the number and the motion of its body (-1 and 0: it stands still). The
+// frame's flags become those of bodies. Points of that frame that do not move follow, those with the smallest keys: of
+// no body, hidden ones (motion/hidden.h) among them, and of bodies at rest. Mirror images of points of bodies come last
+// (motion/mirror.h).
 Status observe_bodies(Tape *tape, const MotionOptions *options, RandomKey key, const Observation *observation,
                       PointCloud *now, const PointCloud *past, MotionField *field, Error *err);
 

@@ -159,6 +159,39 @@ static void noise_is_no_motion(void **state) {
     forget(&s);
 }
 
+// Whether the ball is between the first camera and x.
+static bool is_behind(const real *x, int frame) {
+    const double eye[3] = {1.6, 0.2, 1.3};
+    double d[3], length = 0, along = 0, across = 0;
+    for (size_t c = 0; c < 3; c++) d[c] = (double)x[c] - eye[c], length += d[c] * d[c];
+    for (size_t c = 0; c < 3; c++) along += (middle(frame, (int)c) - eye[c]) * d[c] / length;
+    for (size_t c = 0; c < 3; c++) across += pow(eye[c] + along * d[c] - middle(frame, (int)c), 2);
+    return along < 1 && across < 0.25 * 0.25;
+}
+
+// The floor that the only camera cannot see is a surface too.
+static void hidden_floor(void **state) {
+    (void)state;
+    static Seen s;
+    Error err = {0};
+    size_t behind = 0;
+    movie_make(&s.movie);
+    for (int frame = 0; frame < MOVIE_FRAMES; frame++) // the other camera has no depth
+        memset(s.movie.depth + (frame * MOVIE_VIEWS + 1) * MOVIE_PIXELS, 0, MOVIE_PIXELS * sizeof *s.movie.depth);
+    Observation two = movie_part(&s.movie, 0, 2);
+    assert_status_ok(device_open("cpu", 1, &s.device, &err), err);
+    tape_init(&s.tape, s.device);
+    assert_status_ok(motion_observe(&s.tape, &OPTIONS, &two, &s.seen, &err), err);
+    const MotionField *f = &s.seen.field;
+    for (size_t i = 0; i < f->count; i++) {
+        if (!is_behind(f->position + 3 * i, 1) || f->body[i] >= 0) continue;
+        assert_close(f->position[3 * i + 2], 0, 1e-3, 0);
+        behind++;
+    }
+    assert_true(behind > 20);
+    forget(&s);
+}
+
 // Without flags nothing is known of bodies: every point has number 0 and its own motion.
 static void without_flags_all_is_one(void **state) {
     (void)state;
@@ -176,6 +209,7 @@ int main(void) {
         cmocka_unit_test(one_ball),
         cmocka_unit_test(a_ball_at_rest),
         cmocka_unit_test(noise_is_no_motion),
+        cmocka_unit_test(hidden_floor),
         cmocka_unit_test(without_flags_all_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
