@@ -25,7 +25,7 @@ def libraries():
 def main(checkpoint, data):
     before = libraries()
     vpd = importlib.import_module("vpd")
-    options = {"train": {"steps": 2, "rollout": [1], "rollout_from": [0], "rays": 8, "eval_every": 0, "picture_every": 0},
+    options = {"train": {"steps": 2, "motion_steps": 0, "rollout": [1], "rollout_from": [0], "rays": 8, "eval_every": 0, "picture_every": 0},
                "encoder": {"N": 300, "widths": [4, 6]}, "model": {"C": 8, "D": 6}, "gnn": {"M": 16, "L": 1},
                "renderer.widths": [8, 8]}
     with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ rank_of() { # MPIRUN RANK
 }
 goes_on() { # FOLDER
   local last
-  last=$(sed 's/[^0-9]//g; s/^0*//' "$1/checkpoints/latest")
+  last=$(sed 's/^step_0*//; s/\.h5$//' "$1/checkpoints/latest")
   expect 0 "" "*" "$VPD" train -q --threads 1 -o "$1" --resume --set train.steps=$((last + 1))
 }
 
