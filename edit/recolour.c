@@ -65,7 +65,8 @@ static Status apply_look(const Look *look, RolloutSet *set, const Mask *mask, Er
     Status status = index && nearest && place ? STATUS_OK : scene_no_memory(err);
     size_t count = status == STATUS_OK ? place_rows(set, mask, look->centre, index, place) : 0;
     if (count > 0) {
-        knn(look->device,
+        knn_host(
+            look->device,
             &(KnnArgs){
                 .points = look->count, .queries = count, .point = look->x, .query = place, .k = 1, .index = nearest});
         status = device_status(look->device, err);

@@ -2,7 +2,6 @@
 #include "files/rollout_ties.h"
 
 #include "base/sort.h"
-#include "nn/backend.h"
 #include "nn/knn.h"
 
 #include <math.h>
@@ -62,39 +61,28 @@ static void fill_extra(const RolloutSet *set, Lengths l, real *out) {
     }
 }
 
-static void *upload(Device *device, const void *host, size_t bytes) {
-    void *memory = host ? arena_alloc(&device->scratch, bytes) : NULL;
-    if (memory) device->nn->upload(device, memory, host, bytes);
-    return memory;
-}
-
-// The nearest present particle of each past one, in host memory.
+// The nearest present particle of each past one.
 static Status search(Device *device, const RolloutSet *now, const RolloutSet *past, Lengths lengths, uint32_t *owner,
                      Error *err) {
     real *extra = malloc((now->N + past->N) * EXTRA * sizeof *extra);
-    ArenaMark mark = arena_mark(&device->scratch);
     if (!extra) return no_memory(err);
     real *others = extra + EXTRA * now->N;
     fill_extra(now, lengths, extra);
     fill_extra(past, lengths, others);
-    KnnArgs args = {.points = now->N,
-                    .queries = past->N,
-                    .point = upload(device, now->positions, 3 * now->N * sizeof(real)),
-                    .query = upload(device, past->positions, 3 * past->N * sizeof(real)),
-                    .extra = EXTRA,
-                    .point_extra = upload(device, extra, EXTRA * now->N * sizeof(real)),
-                    .query_extra = upload(device, others, EXTRA * past->N * sizeof(real)),
-                    .k = 1,
-                    .index = arena_array(&device->scratch, past->N, sizeof(int32_t))};
-    bool good = args.point && args.query && args.point_extra && args.query_extra && args.index;
-    if (good) knn(device, &args);
-    bool found = good && !device->failed;
-    if (found) device->nn->download(device, owner, args.index, past->N * sizeof *owner);
-    arena_release(&device->scratch, mark);
+    knn_host(device, &(KnnArgs){.points = now->N,
+                                .queries = past->N,
+                                .point = now->positions,
+                                .query = past->positions,
+                                .extra = EXTRA,
+                                .point_extra = extra,
+                                .query_extra = others,
+                                .k = 1,
+                                .index = (int32_t *)owner});
     free(extra);
-    for (size_t i = 0; found && i < past->N; i++) // squared distances overflow: any particle will do
+    Status status = device_status(device, err);
+    for (size_t i = 0; status == STATUS_OK && i < past->N; i++) // squared distances overflow: any particle will do
         if (owner[i] >= now->N) owner[i] = 0;
-    return good ? device_status(device, err) : no_memory(err);
+    return status;
 }
 
 static Status tie_set(const RolloutFile *file, Device *device, RolloutSet *past, Error *err) {

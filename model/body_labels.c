@@ -2,7 +2,6 @@
 #include "model/body_labels.h"
 
 #include "bodies/surface.h"
-#include "nn/backend.h"
 #include "nn/knn.h"
 
 #include <math.h>
@@ -45,19 +44,11 @@ static Group group_of(Tape *tape, size_t count, const real *x, const int32_t *bo
 
 // (to, k) of the group, nearest first, -1 where there are fewer; `self` as in KnnArgs. NULL if memory is short.
 static int32_t *nearest(Tape *tape, const Group *group, size_t to, const real *x, const int32_t *self, int k) {
-    Device *device = tape->device;
-    size_t all = to * (size_t)k;
-    int32_t *out = tape_context(tape, (all + 1) * sizeof *out);
-    KnnArgs args = {.points = group->count,
-                    .queries = to,
-                    .point = tape_upload(tape, group->x, 3 * group->count, sizeof *x),
-                    .query = tape_upload(tape, x, 3 * to, sizeof *x),
-                    .self = self ? tape_upload(tape, self, to, sizeof *self) : NULL,
-                    .k = k,
-                    .index = tape_memory(tape, all, sizeof(int32_t))};
-    if (!device->failed) knn(device, &args);
-    if (!device->failed) device->nn->download(device, out, args.index, all * sizeof *out);
-    return device->failed ? NULL : out;
+    int32_t *out = tape_context(tape, (to * (size_t)k + 1) * sizeof *out);
+    KnnArgs args = {
+        .points = group->count, .queries = to, .point = group->x, .query = x, .self = self, .k = k, .index = out};
+    if (!tape->device->failed) knn_host(tape->device, &args);
+    return tape->device->failed ? NULL : out;
 }
 
 // ---- the surfaces of bodies

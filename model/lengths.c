@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "encoder/sample.h"
-#include "nn/backend.h"
 #include "nn/knn.h"
 
 #include <math.h>
@@ -92,40 +91,32 @@ static Status append_spacing(const Config *config, Device *device, const Observa
                              .episode = episode};
     if (status == STATUS_OK) status = sample_particles(o, cloud, &options, selection, err);
     if (status != STATUS_OK) return status;
-    ArenaMark mark = arena_mark(&device->scratch);
     size_t n = selection->count, inside = 0;
-    real *x = device_scratch(device, 3 * n + 1), *distance2 = device_scratch(device, n + 1);
-    int32_t *self = device_scratch_bytes(device, (n + 1) * sizeof *self),
-            *index = device_scratch_bytes(device, (n + 1) * sizeof *index);
-    real *host = malloc((3 * n + 1) * sizeof *host);
-    int32_t *numbers = malloc((n + 1) * sizeof *numbers);
-    if (!x || !distance2 || !self || !index || !host || !numbers)
-        status = error_set(err, STATUS_FAILED, "out of memory for the spacing of %zu particles", n);
+    real *x = malloc((4 * n + 1) * sizeof *x), *distance2 = x + 3 * n;
+    int32_t *self = malloc((2 * n + 1) * sizeof *self), *index = self + n;
+    if (!x || !self) status = error_set(err, STATUS_FAILED, "out of memory for the spacing of %zu particles", n);
     for (size_t i = 0; i < n && status == STATUS_OK; i++) {
         size_t from = (size_t)selection->items[i].index;
         if (!cloud->inside[from]) continue;
-        for (size_t c = 0; c < 3; c++) host[3 * inside + c] = cloud->position[3 * from + c];
-        numbers[inside] = (int32_t)inside;
+        memcpy(x + 3 * inside, cloud->position + 3 * from, 3 * sizeof *x);
+        self[inside] = (int32_t)inside;
         inside++;
     }
     if (status == STATUS_OK && inside > 1) {
-        device->nn->upload(device, x, host, 3 * inside * sizeof *x);
-        device->nn->upload(device, self, numbers, inside * sizeof *self);
-        knn(device, &(KnnArgs){.points = inside,
-                               .queries = inside,
-                               .point = x,
-                               .query = x,
-                               .self = self,
-                               .k = 1,
-                               .index = index,
-                               .distance2 = distance2});
-        device->nn->download(device, host, distance2, inside * sizeof *host);
-        for (size_t i = 0; i < inside && status == STATUS_OK; i++) status = append(out, real_sqrt(host[i]), err);
+        knn_host(device, &(KnnArgs){.points = inside,
+                                    .queries = inside,
+                                    .point = x,
+                                    .query = x,
+                                    .self = self,
+                                    .k = 1,
+                                    .index = index,
+                                    .distance2 = distance2});
+        status = device_status(device, err);
+        for (size_t i = 0; i < inside && status == STATUS_OK; i++) status = append(out, real_sqrt(distance2[i]), err);
     }
-    free(host);
-    free(numbers);
-    arena_release(&device->scratch, mark);
-    return status == STATUS_OK ? device_status(device, err) : status;
+    free(x);
+    free(self);
+    return status;
 }
 
 static Status derive_radius(Config *config, Device *device, size_t count, const Observation *observations, Error *err) {

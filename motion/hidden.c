@@ -4,7 +4,6 @@
 #include "base/vector.h"
 #include "motion/bodies_planes.h"
 #include "motion/views.h"
-#include "nn/backend.h"
 #include "nn/knn.h"
 
 #include <math.h>
@@ -168,15 +167,9 @@ static void list_add(size_t item, const double *x, List *list) {
 
 // The item of `of` nearest to each of `to`; NULL if memory is short.
 static const int32_t *nearest(Tape *tape, const List *of, const List *to) {
-    KnnArgs args = {.points = of->count,
-                    .queries = to->count,
-                    .point = tape_upload(tape, of->x, 3 * of->count, sizeof *of->x),
-                    .query = tape_upload(tape, to->x, 3 * to->count, sizeof *to->x),
-                    .k = 1,
-                    .index = tape_memory(tape, to->count, sizeof(int32_t))};
     int32_t *out = tape_context(tape, to->count * sizeof *out);
-    if (!tape->device->failed) knn(tape->device, &args);
-    if (!tape->device->failed) tape->device->nn->download(tape->device, out, args.index, to->count * sizeof *out);
+    KnnArgs args = {.points = of->count, .queries = to->count, .point = of->x, .query = to->x, .k = 1, .index = out};
+    if (!tape->device->failed) knn_host(tape->device, &args);
     for (size_t i = 0; i < to->count && !tape->device->failed; i++) out[i] = of->item[out[i]];
     return tape->device->failed ? NULL : out;
 }

@@ -25,3 +25,39 @@ void knn(Device *device, const KnnArgs *args) {
     knn_search(device, &index, args);
     arena_release(&device->scratch, mark);
 }
+
+// Where the device can read an array of the host.
+static const void *from_host(Device *device, const void *host, size_t bytes) {
+    if (!host || bytes == 0 || device_shares_host(device)) return host;
+    void *memory = device_scratch_bytes(device, bytes);
+    if (memory) device->nn->upload(device, memory, host, bytes);
+    return memory;
+}
+
+// Where the device can write what the host wants.
+static void *for_host(Device *device, void *host, size_t bytes) {
+    return !host || bytes == 0 || device_shares_host(device) ? host : device_scratch_bytes(device, bytes);
+}
+
+static void to_host(Device *device, void *host, const void *memory, size_t bytes) {
+    if (memory != host && !device->failed) device->nn->download(device, host, memory, bytes);
+}
+
+void knn_host(Device *device, const KnnArgs *args) {
+    size_t points = args->points * sizeof(real), queries = args->queries * sizeof(real),
+           found = args->queries * (size_t)args->k;
+    ArenaMark mark = arena_mark(&device->scratch);
+    KnnArgs on_device = *args;
+    CHECK(!args->guesses);
+    on_device.point = from_host(device, args->point, 3 * points);
+    on_device.query = from_host(device, args->query, 3 * queries);
+    on_device.point_extra = from_host(device, args->point_extra, args->extra * points);
+    on_device.query_extra = from_host(device, args->query_extra, args->extra * queries);
+    on_device.self = from_host(device, args->self, args->queries * sizeof(int32_t));
+    on_device.index = for_host(device, args->index, found * sizeof(int32_t));
+    on_device.distance2 = for_host(device, args->distance2, found * sizeof(real));
+    if (!device->failed) knn(device, &on_device);
+    to_host(device, args->index, on_device.index, found * sizeof(int32_t));
+    to_host(device, args->distance2, on_device.distance2, found * sizeof(real));
+    arena_release(&device->scratch, mark);
+}

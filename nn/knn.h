@@ -39,8 +39,10 @@ typedef struct KnnIndex {
     void *tree; // the back end's own
 } KnnIndex;
 
-// All run on device memory and fail the device when there is no memory.
+// On device memory. These fail the device when there is no memory.
 void knn(Device *device, const KnnArgs *args);
+// With all arrays of args in host memory, and without guesses.
+void knn_host(Device *device, const KnnArgs *args);
 // Sorts args' points into `memory` (an arena of the device's memory, or &device->scratch); queries are not read. The
 // points need not outlive the call.
 void knn_index(Device *device, Arena *memory, const KnnArgs *args, KnnIndex *index);
