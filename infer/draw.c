@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <xxhash.h>
 
 // Radii of the particles, and the largest one in *reach. Files without radii use the model's r.
 static const real *load_radii(Tape *tape, const Vpd *model, const RolloutSet *set, real *reach) {
@@ -31,21 +32,38 @@ static void load_labels(Tape *tape, const RolloutSet *set, DrawScene *out) {
     out->labels = labels;
 }
 
+static uint64_t hash_of(const RolloutSet *set) {
+    uint64_t sum = XXH3_64bits(set->positions, 3 * set->N * sizeof *set->positions);
+    sum = XXH3_64bits_withSeed(set->colour, 3 * set->N, sum);
+    sum = XXH3_64bits_withSeed(set->body, set->N * sizeof *set->body, sum);
+    return XXH3_64bits_withSeed(set->features, set->N * set->D * sizeof *set->features, sum);
+}
+
+// Those of the present particles; NULL: none.
+static Shadows *shadows_of(RolloutWorkspace *w, const RolloutSet *set) {
+    uint64_t hash = hash_of(set);
+    if (w->shadows_of == hash) return w->shadows;
+    real *colour = tape_context(&w->tape, (3 * set->N + 1) * sizeof *colour);
+    for (size_t i = 0; colour && i < 3 * set->N; i++) colour[i] = set->colour[i];
+    ShadowScene scene = {set->N, set->D, set->positions, colour, set->features, set->body};
+    arena_reset(&w->shadow_memory);
+    w->shadows = colour ? shadows_find(w->tape.device, &w->shadow_memory, &scene) : NULL;
+    w->shadows_of = w->tape.device->failed ? 0 : hash;
+    return w->shadows;
+}
+
 // Features with which the particles of a step are drawn: those of the present set, darker where a shadow comes and
-// lighter where one goes. Features that a file has of every step are drawn as they are.
+// lighter where one goes. Features that a file has of every step are drawn as they are. NULL if memory is short.
 static const float *drawn_features(RolloutWorkspace *workspace, const RolloutFile *r, size_t step) {
     const RolloutSet *set = &r->sets[0];
     Tape *tape = &workspace->tape;
     if (step == 0 || r->features || !set->body || !set->colour) return rollout_features(r, step);
-    real *colour = tape_context(tape, (3 * set->N + 1) * sizeof *colour);
+    Shadows *shadows = shadows_of(workspace, set);
+    if (!shadows) return tape->device->failed ? NULL : set->features;
+    const real *change = shadows_change(tape, shadows, rollout_positions(r, step));
     float *out = tape_context(tape, (set->N * set->D + 1) * sizeof *out);
-    if (!colour || !out) return NULL;
-    for (size_t i = 0; i < 3 * set->N; i++) colour[i] = set->colour[i];
-    ShadowScene scene = {set->N, set->D, set->positions, colour, set->features, set->body};
-    const real *change = shadows_change(tape, &scene, rollout_positions(r, step), &workspace->light);
-    if (tape->device->failed) return NULL;
-    for (size_t i = 0; i < set->N * set->D; i++) out[i] = set->features[i] + (change ? change[i] : 0);
-    return out;
+    for (size_t i = 0; change && out && i < set->N * set->D; i++) out[i] = set->features[i] + change[i];
+    return change ? out : NULL;
 }
 
 Status draw_load(RolloutWorkspace *workspace, const RolloutFile *rollout, size_t step, DrawScene *out, Error *err) {

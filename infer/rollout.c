@@ -15,12 +15,14 @@ void rollout_workspace_init(RolloutWorkspace *workspace, const Vpd *model) {
     *workspace = (RolloutWorkspace){.model = model};
     tape_init(&workspace->tape, model->device);
     workspace->tape.recording = false;
+    arena_init(&workspace->shadow_memory, arena_host_source());
 }
 
 void rollout_workspace_free(RolloutWorkspace *workspace) {
     if (!workspace->model) return;
     tape_free(&workspace->tape);
     workspace_free(&workspace->scene);
+    arena_free(&workspace->shadow_memory);
     *workspace = (RolloutWorkspace){0};
 }
 

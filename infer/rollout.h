@@ -19,7 +19,10 @@ typedef struct RolloutWorkspace {
     const Vpd *model;
     Tape tape; // does not record; drawing (infer/draw.h) may use it between rollouts
     Workspace scene;
-    ShadowLight light; // of drawing
+    // Of the present particles that were drawn last, which have this hash.
+    Shadows *shadows;
+    Arena shadow_memory;
+    uint64_t shadows_of;
 } RolloutWorkspace;
 
 void rollout_workspace_init(RolloutWorkspace *workspace, const Vpd *model);

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <xxhash.h>
 
 enum {
     SPACINGS = 256,   // particles of bodies whose distance to the next one is measured
@@ -34,28 +33,49 @@ typedef struct Screen {
     double *cover, *first;     // (CELLS + 4, CELLS + 4) share of the light that is taken, and where along its way
 } Screen;
 
-typedef struct Shadows {
-    Tape *tape;
-    const ShadowScene *scene;
+// How the features of what stands change in the shade.
+typedef struct Look {
+    double *lit, *change; // (D) in the light; how it differs in the shade
+    double length2;       // of `change`
+} Look;
+
+struct Shadows {
+    size_t count, D; // particles and features
     Group bodies, still;
-    double spread; // metres
+    double spread; // of the bodies' particles, metres
     Screen screen;
+    double *before, *shows; // (still) the shade at the present, and what particles show of it
+    Look look;
+};
+
+// While a light is searched.
+typedef struct Search {
+    Shadows *s;
+    const ShadowScene *scene;
+    Device *device;
+    Arena *memory;
     double *shade; // (still)
-} Shadows;
+} Search;
+
+static void *get(const Search *q, size_t count, size_t size) {
+    void *out = arena_array(q->memory, count + 1, size);
+    if (!out) device_fail(q->device, STATUS_FAILED, "out of memory for the shadows of %zu particles", q->scene->count);
+    return out;
+}
 
 // ---- groups
 
-static Group group_of(Tape *tape, const ShadowScene *scene, bool moves) {
-    Group out = {.particle = tape_context(tape, (scene->count + 1) * sizeof *out.particle)};
-    for (size_t i = 0; out.particle && i < scene->count; i++)
-        if ((scene->body[i] >= 0) == moves) out.particle[out.count++] = (uint32_t)i;
+static Group group_of(const Search *q, bool moves) {
+    Group out = {.particle = get(q, q->scene->count, sizeof *out.particle)};
+    for (size_t i = 0; out.particle && i < q->scene->count; i++)
+        if ((q->scene->body[i] >= 0) == moves) out.particle[out.count++] = (uint32_t)i;
     return out;
 }
 
 // At most `most`, spread evenly.
-static Group thin_out(Tape *tape, const Group *group, size_t most) {
+static Group thin_out(const Search *q, const Group *group, size_t most) {
     Group out = {group->count < most ? group->count : most, NULL};
-    out.particle = tape_context(tape, (out.count + 1) * sizeof *out.particle);
+    out.particle = get(q, out.count, sizeof *out.particle);
     for (size_t k = 0; out.particle && k < out.count; k++)
         out.particle[k] = group->particle[k * group->count / out.count];
     return out;
@@ -176,24 +196,24 @@ static void find_darkness(const ShadowScene *scene, const Group *still, double *
     for (size_t k = 0; k < still->count; k++) dark[k] *= square > 0 ? 1 / sqrt(square) : 0;
 }
 
-static Sample take_sample(const Shadows *s, size_t bodies, size_t still) {
-    Sample out = {.bodies = thin_out(s->tape, &s->bodies, bodies), .still = thin_out(s->tape, &s->still, still)};
-    out.spread = s->spread * sqrt((double)s->bodies.count / (double)out.bodies.count);
-    out.dark = tape_context(s->tape, (still + 1) * sizeof *out.dark);
-    if (!s->tape->device->failed) find_darkness(s->scene, &out.still, out.dark);
+static Sample take_sample(const Search *q, size_t bodies, size_t still) {
+    Sample out = {.bodies = thin_out(q, &q->s->bodies, bodies), .still = thin_out(q, &q->s->still, still)};
+    out.spread = q->s->spread * sqrt((double)q->s->bodies.count / (double)out.bodies.count);
+    out.dark = get(q, still, sizeof *out.dark);
+    if (!q->device->failed) find_darkness(q->scene, &out.still, out.dark);
     return out;
 }
 
 // Correlation of shade and darkness over particles that stand.
-static double explains(Shadows *s, const double way[3], const Sample *sample) {
+static double explains(const Search *q, const double way[3], const Sample *sample) {
+    Screen *screen = &q->s->screen;
     double sum = 0, square = 0, with = 0;
     size_t count = sample->still.count;
-    if (!place_screen(&s->screen, way, s->scene->x, &sample->bodies, sample->spread, 1)) return 0;
-    cast(&s->screen, s->scene->x, &sample->bodies);
-    shade_all(&s->screen, s->scene->x, &sample->still, s->shade);
-    for (size_t k = 0; k < count; k++) {
-        sum += s->shade[k], square += s->shade[k] * s->shade[k], with += s->shade[k] * sample->dark[k];
-    }
+    if (!place_screen(screen, way, q->scene->x, &sample->bodies, sample->spread, 1)) return 0;
+    cast(screen, q->scene->x, &sample->bodies);
+    shade_all(screen, q->scene->x, &sample->still, q->shade);
+    for (size_t k = 0; k < count; k++)
+        sum += q->shade[k], square += q->shade[k] * q->shade[k], with += q->shade[k] * sample->dark[k];
     square -= sum * sum / (double)count;
     return square > 0 ? with / sqrt(square) : 0;
 }
@@ -212,14 +232,14 @@ static void turn(const double way[3], double by, int k, double out[3]) {
 }
 
 // Turns a direction as long as that explains more. Returns how much it explains.
-static double look_closer(Shadows *s, const Sample *sample, double best[3]) {
-    double way[3], from[3], most = explains(s, best, sample);
+static double look_closer(const Search *q, const Sample *sample, double best[3]) {
+    double way[3], from[3], most = explains(q, best, sample);
     for (double by = FIRST_TURN; by > LAST;) {
         bool better = false;
         memcpy(from, best, sizeof from);
         for (int k = 0; k < TURNS; k++) {
             turn(from, by, k, way);
-            double now = explains(s, way, sample);
+            double now = explains(q, way, sample);
             if (now > most) most = now, better = true, memcpy(best, way, sizeof way);
         }
         if (!better) by /= 2;
@@ -227,25 +247,19 @@ static double look_closer(Shadows *s, const Sample *sample, double best[3]) {
     return most;
 }
 
-static bool find_light(Shadows *s, double best[3]) {
+static bool find_light(const Search *q, double best[3]) {
     double most = 0, way[3];
-    Sample few = take_sample(s, 256, 512), many = take_sample(s, 1024, 2048);
-    if (s->tape->device->failed) return false;
+    Sample few = take_sample(q, 256, 512), many = take_sample(q, 1024, 2048);
+    if (q->device->failed) return false;
     for (size_t k = 0; k < DIRECTIONS; k++) {
         direction(k, way);
-        double now = explains(s, way, &few);
+        double now = explains(q, way, &few);
         if (now > most) most = now, memcpy(best, way, sizeof way);
     }
-    return most > 0 && look_closer(s, &many, best) >= EXPLAINED;
+    return most > 0 && look_closer(q, &many, best) >= EXPLAINED;
 }
 
-// ---- features
-
-// How the features of what stands change in the shade.
-typedef struct Look {
-    double *lit, *change; // (D) in the light; how it differs in the shade
-    double length2;       // of `change`
-} Look;
+// ---- what particles show of it
 
 // By least squares.
 static void find_look(const ShadowScene *scene, const Group *still, const double *shade, Look *out) {
@@ -284,65 +298,60 @@ static void find_shown(const ShadowScene *scene, const Group *still, const doubl
         shows[k] = shade[k] > 0 ? fmin(fmax(shown(scene, still->particle[k], look), 0), 1) : 0;
 }
 
+static bool find_shadows(const Search *q) {
+    Shadows *s = q->s;
+    double way[3];
+    ArenaMark mark = arena_mark(q->memory);
+    bool found = find_light(q, way);
+    arena_release(q->memory, mark);
+    if (!found || !place_screen(&s->screen, way, q->scene->x, &s->bodies, s->spread, ROOM)) return false;
+    cast(&s->screen, q->scene->x, &s->bodies);
+    shade_all(&s->screen, q->scene->x, &s->still, s->before);
+    find_shown(q->scene, &s->still, s->before, &s->look, s->shows);
+    return s->look.length2 > 0 && isfinite(s->look.length2);
+}
+
+// False if there are no bodies, or nothing that they could shade.
+static bool begin(Search *q) {
+    Shadows *s = q->s = get(q, 1, sizeof *s);
+    size_t cells = (CELLS + 4) * (CELLS + 4), D = q->scene->D;
+    if (!s) return false;
+    *s = (Shadows){.count = q->scene->count, .D = D, .bodies = group_of(q, true), .still = group_of(q, false)};
+    size_t still = s->still.count;
+    q->shade = get(q, still, sizeof *q->shade);
+    s->before = get(q, still, sizeof *s->before), s->shows = get(q, still, sizeof *s->shows);
+    s->screen.cover = get(q, cells, sizeof *s->screen.cover), s->screen.first = get(q, cells, sizeof *s->screen.first);
+    s->look.lit = get(q, D, sizeof *s->look.lit), s->look.change = get(q, D, sizeof *s->look.change);
+    if (q->device->failed || !still) return false;
+    s->spread = SPREAD * spacing_of(q->scene->x, &s->bodies);
+    return s->spread > 0 && isfinite(s->spread);
+}
+
+Shadows *shadows_find(Device *device, Arena *memory, const ShadowScene *scene) {
+    Search q = {.scene = scene, .device = device, .memory = memory};
+    return begin(&q) && find_shadows(&q) ? q.s : NULL;
+}
+
+const double *shadows_way(const Shadows *s) { return s->screen.way; }
+
+// ---- shadows later
+
 // What a particle shows when the shade at it has changed: a share of what it shows, or of what is left, comes or goes.
 static double shows_later(double shows, double before, double after) {
     if (after <= before) return before > 0 ? shows * (after / before) : 0;
     return shows + (1 - shows) * (after - before) / (1 - before);
 }
 
-static const real *change_by(Shadows *s, const double way[3], const real *moved) {
-    const ShadowScene *scene = s->scene;
-    size_t count = s->still.count, D = scene->D;
-    double *before = tape_context(s->tape, (count + 1) * sizeof *before),
-           *shows = tape_context(s->tape, (count + 1) * sizeof *shows),
-           *numbers = tape_context(s->tape, 2 * D * sizeof *numbers);
-    real *out = tape_context(s->tape, D * scene->count * sizeof *out);
-    if (s->tape->device->failed) return NULL;
-    if (!place_screen(&s->screen, way, scene->x, &s->bodies, s->spread, ROOM)) return NULL;
-    Look look = {.lit = numbers, .change = numbers + D};
-    cast(&s->screen, scene->x, &s->bodies);
-    shade_all(&s->screen, scene->x, &s->still, before);
-    find_shown(scene, &s->still, before, &look, shows);
-    if (!(look.length2 > 0 && isfinite(look.length2))) return NULL;
+const real *shadows_change(Tape *tape, Shadows *s, const real *moved) {
+    size_t D = s->D;
+    double *after = tape_context(tape, (s->still.count + 1) * sizeof *after);
+    real *out = tape_context(tape, D * s->count * sizeof *out);
+    if (tape->device->failed) return NULL;
     cast(&s->screen, moved, &s->bodies);
-    shade_all(&s->screen, scene->x, &s->still, s->shade);
-    memset(out, 0, D * scene->count * sizeof *out);
-    for (size_t k = 0; k < count; k++) {
-        double by = shows_later(shows[k], before[k], s->shade[k]) - shows[k];
-        for (size_t d = 0; d < D && by != 0; d++) out[D * s->still.particle[k] + d] = (real)(by * look.change[d]);
+    shade_all(&s->screen, moved, &s->still, after);
+    for (size_t k = 0; k < s->still.count; k++) {
+        double by = shows_later(s->shows[k], s->before[k], after[k]) - s->shows[k];
+        for (size_t d = 0; d < D && by != 0; d++) out[D * s->still.particle[k] + d] = (real)(by * s->look.change[d]);
     }
     return out;
-}
-
-// ---- all of it
-
-// False if there are no bodies, or nothing that they could shade.
-static bool begin(Tape *tape, const ShadowScene *scene, Shadows *out) {
-    size_t cells = (CELLS + 4) * (CELLS + 4);
-    *out = (Shadows){.tape = tape, .scene = scene};
-    out->bodies = group_of(tape, scene, true);
-    out->still = group_of(tape, scene, false);
-    out->shade = tape_context(tape, (out->still.count + 1) * sizeof *out->shade);
-    out->screen.cover = tape_context(tape, 2 * cells * sizeof *out->screen.cover);
-    if (tape->device->failed || !out->still.count) return false;
-    out->screen.first = out->screen.cover + cells;
-    out->spread = SPREAD * spacing_of(scene->x, &out->bodies);
-    return out->spread > 0 && isfinite(out->spread);
-}
-
-// Of all that the light is searched in.
-static uint64_t hash_of(const ShadowScene *scene) {
-    uint64_t sum = XXH3_64bits(scene->x, 3 * scene->count * sizeof *scene->x);
-    sum = XXH3_64bits_withSeed(scene->body, scene->count * sizeof *scene->body, sum);
-    return XXH3_64bits_withSeed(scene->colour, 3 * scene->count * sizeof *scene->colour, sum);
-}
-
-const real *shadows_change(Tape *tape, const ShadowScene *scene, const real *moved, ShadowLight *light) {
-    Shadows s;
-    uint64_t of = hash_of(scene);
-    bool known = of == light->of;
-    if ((known && !light->found) || !begin(tape, scene, &s)) return NULL;
-    if (!known) light->found = find_light(&s, light->way), light->of = of;
-    if (tape->device->failed) light->of = 0;
-    return light->found && !tape->device->failed ? change_by(&s, light->way, moved) : NULL;
 }

@@ -14,16 +14,18 @@ typedef struct ShadowScene {
     const int32_t *body; // (count) number of its body; -1: it stands still
 } ShadowScene;
 
-// The light of the scene that was asked for last. Starts as {0}.
-typedef struct ShadowLight {
-    uint64_t of;   // hash of what it was searched in
-    bool found;    // false: no light explains the shadows
-    double way[3]; // the direction in which it travels, a unit vector
-} ShadowLight;
+// The light of a scene, and what its particles show of shadows.
+typedef struct Shadows Shadows;
+
+// In `memory` of the host; the scene need not outlive the call. NULL if there is nothing to move, because there are no
+// bodies or no light explains what is dark, or if memory is short, when the device is marked as failed.
+Shadows *shadows_find(Device *device, Arena *memory, const ShadowScene *scene);
+
+// The direction in which the light travels, a unit vector.
+const double *shadows_way(const Shadows *shadows);
 
 // By how much features change when particles are at `moved` (count, 3), as shadows come and go: (count, D) in the
-// tape's host memory. NULL if there is no change, because there are no bodies or no light is found, or if memory is
-// short, when the device is marked as failed.
-const real *shadows_change(Tape *tape, const ShadowScene *scene, const real *moved, ShadowLight *light);
+// tape's host memory. NULL if memory is short, when the device is marked as failed.
+const real *shadows_change(Tape *tape, Shadows *shadows, const real *moved);
 
 #endif

@@ -199,38 +199,35 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
 
 BodyScales vpd_body_scales(const Vpd *model) { return body_scales(model->config.data.extent); }
 
-static void remember_present(Tape *tape, Scene *scene) {
+static void find_shadows(Tape *tape, Scene *scene) {
     const SceneBodies *bodies = &scene->bodies;
-    size_t count = bodies->count;
     Tensor *f = scene_present(scene)->f;
-    real *x = tape_context(tape, (3 * count + 1) * sizeof *x),
-         *feature = tape_context(tape, (f->cols * count + 1) * sizeof *feature);
-    if (tape->device->failed) return;
-    memcpy(x, bodies->now, 3 * count * sizeof *x);
-    tape->device->nn->download(tape->device, feature, f->value, f->cols * count * sizeof *feature);
-    scene->present = (ShadowScene){count, f->cols, x, scene->colour, feature, bodies->body};
+    real *feature = tape_context(tape, (f->cols * bodies->count + 1) * sizeof *feature);
+    if (!feature) return;
+    tape->device->nn->download(tape->device, feature, f->value, f->cols * bodies->count * sizeof *feature);
+    ShadowScene present = {bodies->count, f->cols, bodies->now, scene->colour, feature, bodies->body};
+    scene->shadows = shadows_find(tape->device, &tape->host, &present);
     scene->features = f;
 }
 
 // Shadows go with the bodies. Where they fall carries no gradient.
 static void move_shadows(Tape *tape, Scene *scene) {
-    const real *change = shadows_change(tape, &scene->present, scene->bodies.now, &scene->light);
-    if (change)
-        scene_present(scene)->f =
-            tensor_add(tape, scene->features, tape_constant(tape, scene->present.count, scene->present.D, change));
+    size_t count = scene->bodies.count, D = scene->features->cols;
+    const real *change = shadows_change(tape, scene->shadows, scene->bodies.now);
+    if (change) scene_present(scene)->f = tensor_add(tape, scene->features, tape_constant(tape, count, D, change));
 }
 
 // A step of rigid bodies. The new positions carry no gradient.
 static StepOutput step_bodies(Tape *tape, const Vpd *model, Scene *scene) {
     BodyScales scales = vpd_body_scales(model);
     SceneBodies *bodies = &scene->bodies;
-    if (scene->rollout_step == 0 && scene->colour) remember_present(tape, scene);
+    if (scene->rollout_step == 0 && scene->colour) find_shadows(tape, scene);
     body_step(tape, &model->bodies, &scales, scene->step, bodies);
     real *dx = tape_context(tape, (3 * bodies->count + 1) * sizeof *dx);
     if (!dx) return (StepOutput){0};
     for (size_t i = 0; i < 3 * bodies->count; i++) dx[i] = bodies->now[i] - bodies->before[i];
     scene_present(scene)->x = tape_constant(tape, bodies->count, 3, bodies->now);
-    if (scene->features) move_shadows(tape, scene);
+    if (scene->shadows) move_shadows(tape, scene);
     scene->rollout_step++;
     return (StepOutput){.dx = tape_constant(tape, bodies->count, 3, dx)};
 }

@@ -66,9 +66,8 @@ typedef struct Scene {
     const real *colour, *moving; // (N,3), (N) host; of the present particles
     SceneBodies bodies;          // with gnn.graph=bodies
     BodyStep *step;              // memory for their steps
-    ShadowScene present;         // before the first step, where colours are known; it tells the shadows of later ones
-    ShadowLight light;           // of the present
-    Tensor *features;            // of the present
+    Shadows *shadows;            // that go with bodies from the first step on; NULL: none
+    Tensor *features;            // before the first step
     real background[3];          // mean colour of the input pixels without depth
     SceneKey key;
     uint32_t rollout_step;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shadow of a box on a painted floor goes with the box, and that of a ball in a video with its predicted motion.
+#include "infer/draw.h"
 #include "model/vpd.h"
 #include "nn/backend.h"
 #include "tests/flow_movie.h"
 
-enum { SIDE = 60, FACE = 16, D = 2, FLOOR = SIDE * SIDE, BOX = 6 * FACE * FACE, N = FLOOR + BOX };
+enum { SIDE = 60, FACE = 16, D = 4, FLOOR = SIDE * SIDE, BOX = 6 * FACE * FACE, N = FLOOR + BOX };
 static const double HALF = 0.15, WAY[3] = {0.3, 0.2, -1}, FROM[3] = {-0.1, 0.1, 0.4}, TO[3] = {0.2, 0, 0.3}, DARK = 0.4;
 
 typedef struct World {
@@ -13,7 +14,6 @@ typedef struct World {
     real x[3 * N], moved[3 * N], colour[3 * N], feature[D * N];
     int32_t body[N];
     ShadowScene scene;
-    ShadowLight light;
     int first; // axis of the world that the floor's x is: 0, or 1 if the world is turned
 } World;
 
@@ -67,6 +67,13 @@ static void make(World *w, int first, double dark) {
     tape_init(&w->tape, w->device);
 }
 
+static Shadows *find(World *w) { return shadows_find(w->device, &w->tape.host, &w->scene); }
+
+static const real *change_of(World *w) {
+    Shadows *shadows = find(w);
+    return shadows ? shadows_change(&w->tape, shadows, w->moved) : NULL;
+}
+
 static void forget(World *w) {
     tape_free(&w->tape);
     device_close(w->device);
@@ -78,10 +85,11 @@ static void go_with_bodies(void **state) {
     for (int first = 0; first < 2; first++) {
         make(&w, first, DARK);
         double along = 0, length = sqrt(0.3 * 0.3 + 0.2 * 0.2 + 1);
-        const real *change = shadows_change(&w.tape, &w.scene, w.moved, &w.light);
+        Shadows *shadows = find(&w);
+        assert_non_null(shadows);
+        const real *change = shadows_change(&w.tape, shadows, w.moved);
         assert_non_null(change);
-        assert_true(w.light.found);
-        for (int c = 0; c < 3; c++) along += w.light.way[(c + first) % 3] * WAY[c] / length;
+        for (int c = 0; c < 3; c++) along += shadows_way(shadows)[(c + first) % 3] * WAY[c] / length;
         assert_true(along > cos(0.05)); // 3 degrees
         size_t comes = 0, goes = 0, stays = 0;
         for (size_t i = 0; i < FLOOR; i++) {
@@ -98,21 +106,6 @@ static void go_with_bodies(void **state) {
         for (size_t k = D * FLOOR; k < D * N; k++) assert_true(change[k] == 0);
         forget(&w);
     }
-}
-
-// The light is searched for anew in another scene, and only then.
-static void light_is_kept(void **state) {
-    (void)state;
-    static World w;
-    make(&w, 0, DARK);
-    assert_non_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
-    w.light.way[0] = 1, w.light.way[1] = w.light.way[2] = 0;
-    shadows_change(&w.tape, &w.scene, w.moved, &w.light);
-    assert_true(w.light.way[0] == 1);
-    w.colour[0] /= 2;
-    assert_non_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
-    assert_true(w.light.way[0] < 0.5);
-    forget(&w);
 }
 
 static size_t count_dark(const World *w, const real *change) {
@@ -132,7 +125,7 @@ static void stay_with_bodies(void **state) {
     for (size_t k = 0; k < sizeof far / sizeof *far; k++) {
         memcpy(w.moved, w.x, sizeof w.x);
         w.moved[3 * FLOOR] += far[k];
-        const real *change = shadows_change(&w.tape, &w.scene, w.moved, &w.light);
+        const real *change = change_of(&w);
         assert_non_null(change);
         size_t now = count_dark(&w, change);
         assert_true(now <= dark && now + 5 >= dark);
@@ -141,12 +134,12 @@ static void stay_with_bodies(void **state) {
     // At the present it leaves nothing that could be told, if it is somewhere.
     for (size_t k = 1; k < 4; k++) {
         w.x[3 * FLOOR] = far[k];
-        assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+        assert_null(find(&w));
     }
     forget(&w);
     make(&w, 0, DARK);
     w.feature[3] = (real)NAN;
-    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    assert_null(find(&w));
     forget(&w);
 }
 
@@ -155,22 +148,73 @@ static void nothing_to_go_by(void **state) {
     (void)state;
     static World w;
     make(&w, 0, 1);
-    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    assert_null(find(&w));
     memset(w.colour, 0, sizeof w.colour);
-    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    assert_null(find(&w));
     forget(&w);
     make(&w, 0, DARK);
     for (size_t i = FLOOR; i < N; i++) w.body[i] = -1;
-    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    assert_null(find(&w));
     for (size_t i = 0; i < N; i++) w.body[i] = 0;
-    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    assert_null(find(&w));
     w.body[0] = -1; // a single particle stands
-    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
-    assert_false(w.light.found);
+    assert_null(find(&w));
     w.scene.count = 0;
-    assert_null(shadows_change(&w.tape, &w.scene, w.moved, &w.light));
+    assert_null(find(&w));
     assert_true(!w.device->failed);
     forget(&w);
+}
+
+// A rollout in which the box moves, in memory that `colour` (3 N) adds to.
+static RolloutFile rollout_of(World *w, uint8_t *colour) {
+    for (size_t i = 0; i < 3 * N; i++) colour[i] = (uint8_t)(255 * w->colour[i]);
+    RolloutFile out = {.set_count = 1, .steps = 1, .positions = w->moved};
+    out.sets[0] =
+        (RolloutSet){.N = N, .D = D, .positions = w->x, .features = w->feature, .colour = colour, .body = w->body};
+    return out;
+}
+
+// How many particles of the floor are drawn darker than they were, and how many lighter.
+static void count_drawn(RolloutWorkspace *workspace, const World *w, const RolloutFile *r, size_t *darker,
+                        size_t *lighter) {
+    DrawScene scene;
+    Error err = {0};
+    assert_status_ok(draw_load(workspace, r, 1, &scene, &err), err);
+    *darker = *lighter = 0;
+    for (size_t i = 0; i < FLOOR; i++) {
+        double by = (double)(scene.particles.f->value[D * i] - w->feature[D * i]);
+        *darker += by<-0.1, *lighter += by> 0.1;
+    }
+}
+
+// One workspace draws rollouts in turns, each with its own shadows, and what an edit has changed.
+static void as_they_are_drawn(void **state) {
+    (void)state;
+    static World w[2];
+    static uint8_t colour[2][3 * N];
+    Config config;
+    Vpd *model;
+    RolloutWorkspace workspace;
+    RolloutFile rollout[2];
+    Error err = {0};
+    scene_config(&config, (const char *[]){"model.D=4", NULL});
+    for (int k = 0; k < 2; k++) make(&w[k], 0, k == 0 ? DARK : 1), rollout[k] = rollout_of(&w[k], colour[k]);
+    assert_status_ok(vpd_create(&config, w[0].device, &model, &err), err);
+    rollout_workspace_init(&workspace, model);
+    for (int turn = 0; turn < 3; turn++) {
+        size_t darker, lighter;
+        count_drawn(&workspace, &w[0], &rollout[0], &darker, &lighter);
+        assert_true(darker > 20 && lighter > 20);
+        count_drawn(&workspace, &w[1], &rollout[1], &darker, &lighter); // has none
+        assert_int_equal(darker + lighter, 0);
+    }
+    size_t darker, lighter;
+    for (size_t i = 0; i < D * FLOOR; i += D) w[0].feature[i] /= 4; // painted black: the light takes less
+    count_drawn(&workspace, &w[0], &rollout[0], &darker, &lighter);
+    assert_int_equal(darker, 0);
+    rollout_workspace_free(&workspace);
+    vpd_free(model);
+    for (int k = 0; k < 2; k++) forget(&w[k]);
 }
 
 // Whether the ball at a frame of the movie takes the light of x.
@@ -273,7 +317,7 @@ static void go_with_a_step(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_bodies), cmocka_unit_test(light_is_kept),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_bodies), cmocka_unit_test(as_they_are_drawn),
                                        cmocka_unit_test(stay_with_bodies), cmocka_unit_test(nothing_to_go_by),
                                        cmocka_unit_test(go_with_a_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
