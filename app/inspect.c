@@ -139,6 +139,8 @@ static json_t *describe_rollout(const char *path, const RolloutFile *r) {
     size_t mirrored = now->N - rollout_drawn(now);
     if (mirrored) json_object_set_new(out, "mirror_images", json_integer((json_int_t)mirrored));
     if (now->body) json_object_set_new(out, "bodies", json_integer((json_int_t)count_bodies(now)));
+    if (rollout_has_light(r))
+        json_object_set_new(out, "light", json_pack("[f,f,f]", r->light[0], r->light[1], r->light[2]));
     if (r->set_count > 1) {
         json_object_set_new(out, "past_particles", count_past(r));
         json_object_set_new(out, "ties", json_boolean(r->sets[1].ties));

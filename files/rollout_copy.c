@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies, frees and hashes rollouts in memory.
 #include "base/camera_rig.h"
+#include "base/vector.h"
 #include "files/rollout_layout.h"
 
 #include <stdlib.h>
@@ -49,6 +50,8 @@ Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) 
     rollout_file_free(out);
     return error_set(err, STATUS_FAILED, "out of memory for a copy of %zu particles", N);
 }
+
+bool rollout_has_light(const RolloutFile *r) { return vector_dot(r->light, r->light) > 0; }
 
 size_t rollout_drawn(const RolloutSet *set) {
     size_t count = 0;

@@ -4,6 +4,7 @@
 #include "base/camera.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "base/vector.h"
 #include "datasets/dataset.h"
 #include "files/rollout_layout.h"
 
@@ -384,8 +385,15 @@ static Status take_lines(const H5Place *file, const char *name, char **out, Erro
     return *out ? STATUS_OK : error_set(err, STATUS_FAILED, "%s/%s: out of memory", file->text, name);
 }
 
+static Status check_light(const H5Place *file, const double way[3], Error *err) {
+    double length = sqrt(vector_dot(way, way));
+    if (fabs(length - 1) < 1e-6) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s/light: expected a vector of length 1, found length %g", file->text,
+                     length);
+}
+
 static Status take_surroundings(const H5Place *file, RolloutFile *out, Error *err) {
-    void *background = NULL, *bounds = NULL;
+    void *background = NULL, *bounds = NULL, *light = NULL;
     H5Expect expect = {.kinds = H5_F32, .rank = 1, .dims = {3}, .letters = "3"};
     Status status = take_array(file, "background", true, &expect, H5_F32, NULL, &background, err);
     if (status == STATUS_OK && background) {
@@ -399,8 +407,15 @@ static Status take_surroundings(const H5Place *file, RolloutFile *out, Error *er
         out->has_bounds = true;
         if (!doubles_finite(out->bounds, 6)) status = not_finite(file, "bounds", err);
     }
+    expect = (H5Expect){.kinds = H5_F64, .rank = 1, .dims = {3}, .letters = "3"};
+    if (status == STATUS_OK) status = take_array(file, "light", false, &expect, H5_F64, NULL, &light, err);
+    if (status == STATUS_OK && light) {
+        memcpy(out->light, light, sizeof out->light);
+        status = check_light(file, out->light, err);
+    }
     free(background);
     free(bounds);
+    free(light);
     if (status == STATUS_OK) status = take_lines(file, "edit_history", &out->edit_history, err);
     if (status == STATUS_OK) status = take_lines(file, "label_names", &out->label_names, err);
     return status;

@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ROLLOUT_MAJOR = 3, ROLLOUT_MINOR = 1, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
+enum { ROLLOUT_MAJOR = 3, ROLLOUT_MINOR = 2, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
 enum { ROLLOUT_BODIES_MAX = 1 << 24 }; // numbers of bodies are below this
 
 // One input time step. NULL if missing.
@@ -66,6 +66,7 @@ typedef struct RolloutFile {
     double *time;        // (steps+1) seconds, strictly increasing; the first belongs to sets[0]
     double time_step;    // seconds
     float background[3]; // colour of rays that hit no particle, [0,1]
+    double light[3];     // the way that light travels, a unit vector; 0: none is known
     bool has_bounds;
     double bounds[6];           // (2,3) workspace box, metres
     int V, camera_frames, H, W; // camera_frames is 1 (static cameras) or steps+1
@@ -92,6 +93,7 @@ void rollout_surface_free(RolloutSurface *surface); // accepts {0}
 // The way up, a unit vector, as the cameras (count,4,4) are held (base/camera_rig.h); z without cameras, and where the
 // simulator made the particles. surface may be NULL.
 void rollout_up(const RolloutSurface *surface, const double *world_from_camera, size_t count, double up[3]);
+bool rollout_has_light(const RolloutFile *rollout);
 // Number of particles of a set without its mirror images, which come last where an episode was encoded.
 size_t rollout_drawn(const RolloutSet *set);
 // A copy in its own memory.

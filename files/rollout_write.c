@@ -119,6 +119,7 @@ static bool put_all(hid_t file, const RolloutFile *r) {
     const size_t three = 3;
     bool good = put_header(file, r) && put_rollout(file, r) && put_cameras(file, r) &&
                 put_array(file, "background", H5_F32, 1, &three, r->background);
+    if (good && rollout_has_light(r)) good = put_array(file, "light", H5_F64, 1, &three, r->light);
     if (good && r->has_bounds) good = put_array(file, "bounds", H5_F64, 2, (size_t[]){2, 3}, r->bounds);
     for (int i = 0; good && i < r->set_count; i++) good = put_set(file, r->sets + i, i);
     return good && put_surface(file, r) && put_ties_of(file, r);

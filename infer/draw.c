@@ -32,22 +32,23 @@ static void load_labels(Tape *tape, const RolloutSet *set, DrawScene *out) {
     out->labels = labels;
 }
 
-static uint64_t hash_of(const RolloutSet *set) {
-    uint64_t sum = XXH3_64bits(set->positions, 3 * set->N * sizeof *set->positions);
-    sum = XXH3_64bits_withSeed(set->colour, 3 * set->N, sum);
+static uint64_t hash_of(const RolloutFile *r) {
+    const RolloutSet *set = &r->sets[0];
+    uint64_t sum = XXH3_64bits(r->light, sizeof r->light);
+    sum = XXH3_64bits_withSeed(set->positions, 3 * set->N * sizeof *set->positions, sum);
     sum = XXH3_64bits_withSeed(set->body, set->N * sizeof *set->body, sum);
     return XXH3_64bits_withSeed(set->features, set->N * set->D * sizeof *set->features, sum);
 }
 
 // Those of the present particles; NULL: none.
-static Shadows *shadows_of(RolloutWorkspace *w, const RolloutSet *set) {
-    uint64_t hash = hash_of(set);
+static Shadows *shadows_of(RolloutWorkspace *w, const RolloutFile *r) {
+    const RolloutSet *set = &r->sets[0];
+    uint64_t hash = hash_of(r);
     if (w->shadows_of == hash) return w->shadows;
-    real *colour = tape_context(&w->tape, (3 * set->N + 1) * sizeof *colour);
-    for (size_t i = 0; colour && i < 3 * set->N; i++) colour[i] = set->colour[i];
-    ShadowScene scene = {set->N, set->D, set->positions, colour, set->features, set->body};
+    ShadeMemory memory = {w->tape.device, &w->shadow_memory};
+    ShadeScene scene = {set->N, set->positions, set->body};
     arena_reset(&w->shadow_memory);
-    w->shadows = colour ? shadows_find(w->tape.device, &w->shadow_memory, &scene) : NULL;
+    w->shadows = shadows_find(memory, &scene, r->light, set->D, set->features);
     w->shadows_of = w->tape.device->failed ? 0 : hash;
     return w->shadows;
 }
@@ -57,8 +58,8 @@ static Shadows *shadows_of(RolloutWorkspace *w, const RolloutSet *set) {
 static const float *drawn_features(RolloutWorkspace *workspace, const RolloutFile *r, size_t step) {
     const RolloutSet *set = &r->sets[0];
     Tape *tape = &workspace->tape;
-    if (step == 0 || r->features || !set->body || !set->colour) return rollout_features(r, step);
-    Shadows *shadows = shadows_of(workspace, set);
+    if (step == 0 || r->features || !set->body || !rollout_has_light(r)) return rollout_features(r, step);
+    Shadows *shadows = shadows_of(workspace, r);
     if (!shadows) return tape->device->failed ? NULL : set->features;
     const real *change = shadows_change(tape, shadows, rollout_positions(r, step));
     float *out = tape_context(tape, (set->N * set->D + 1) * sizeof *out);

@@ -68,6 +68,7 @@ static void collect(Archive *a, const RolloutFile *r, const char *meta, const ch
     add(a, "labels", "<u2", (size_t[]){N, 0}, set->labels, NULL);
     add(a, "time", "<f8", (size_t[]){S, 0}, r->time, NULL);
     add(a, "background", "<f4", (size_t[]){3, 0}, r->background, NULL);
+    add(a, "light", "<f8", (size_t[]){3, 0}, rollout_has_light(r) ? r->light : NULL, NULL);
     add(a, "bounds", "<f8", (size_t[]){2, 3, 0}, r->has_bounds ? r->bounds : NULL, NULL);
     if (r->V > 0) add_cameras(a, r);
     add(a, "meta", meta_type, (size_t[]){0}, meta, NULL);

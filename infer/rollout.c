@@ -100,6 +100,7 @@ static bool keep_sets(const RolloutWorkspace *w, const Scene *scene, RolloutFile
     }
     good = keep_bodies(&scene->bodies, &out->sets[0]) && good;
     for (int c = 0; c < 3; c++) out->background[c] = scene->background[c];
+    memcpy(out->light, scene->light, sizeof out->light);
     return good;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/vpd.h"
 
+#include "base/vector.h"
 #include "model/memory.h"
 #include "nn/backend.h"
 #include "nn/combine.h"
@@ -205,8 +206,9 @@ static void find_shadows(Tape *tape, Scene *scene) {
     real *feature = tape_context(tape, (f->cols * bodies->count + 1) * sizeof *feature);
     if (!feature) return;
     tape->device->nn->download(tape->device, feature, f->value, f->cols * bodies->count * sizeof *feature);
-    ShadowScene present = {bodies->count, f->cols, bodies->now, scene->colour, feature, bodies->body};
-    scene->shadows = shadows_find(tape->device, &tape->host, &present);
+    ShadeMemory memory = {tape->device, &tape->host};
+    ShadeScene present = {bodies->count, bodies->now, bodies->body};
+    scene->shadows = shadows_find(memory, &present, scene->light, f->cols, feature);
     scene->features = f;
 }
 
@@ -221,7 +223,7 @@ static void move_shadows(Tape *tape, Scene *scene) {
 static StepOutput step_bodies(Tape *tape, const Vpd *model, Scene *scene) {
     BodyScales scales = vpd_body_scales(model);
     SceneBodies *bodies = &scene->bodies;
-    if (scene->rollout_step == 0 && scene->colour) find_shadows(tape, scene);
+    if (scene->rollout_step == 0 && vector_dot(scene->light, scene->light) > 0) find_shadows(tape, scene);
     body_step(tape, &model->bodies, &scales, scene->step, bodies);
     real *dx = tape_context(tape, (3 * bodies->count + 1) * sizeof *dx);
     if (!dx) return (StepOutput){0};

@@ -66,6 +66,7 @@ typedef struct Scene {
     const real *colour, *moving; // (N,3), (N) host; of the present particles
     SceneBodies bodies;          // with gnn.graph=bodies
     BodyStep *step;              // memory for their steps
+    double light[3];             // the way that light travels, a unit vector; 0: none is known
     Shadows *shadows;            // that go with bodies from the first step on; NULL: none
     Tensor *features;            // before the first step
     real background[3];          // mean colour of the input pixels without depth

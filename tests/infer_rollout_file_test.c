@@ -82,7 +82,11 @@ static void assert_surface_equal(const RolloutSurface *a, const RolloutSurface *
 }
 
 static RolloutFile make_rollout(void) {
-    RolloutFile r = {.set_count = 2, .steps = STEPS, .time_step = 0.125, .background = {0.25f, 0.5f, 0.75f}};
+    RolloutFile r = {.set_count = 2,
+                     .steps = STEPS,
+                     .time_step = 0.125,
+                     .background = {0.25f, 0.5f, 0.75f},
+                     .light = {0.6, 0, -0.8}};
     r.sets[0] = make_set(N, 0);
     r.sets[0].radius = floats(N, 0.125f);
     make_bodies(&r.sets[0]);
@@ -133,6 +137,7 @@ static void assert_rollout_equal(const RolloutFile *a, const RolloutFile *b) {
     assert_memory_equal(a->time, b->time, (STEPS + 1) * 8);
     assert_true(a->time_step == b->time_step && a->has_bounds == b->has_bounds);
     assert_memory_equal(a->background, b->background, sizeof a->background);
+    assert_memory_equal(a->light, b->light, sizeof a->light);
     assert_memory_equal(a->bounds, b->bounds, sizeof a->bounds);
     assert_true(a->V == b->V && a->H == b->H && a->W == b->W && a->camera_frames == b->camera_frames);
     assert_memory_equal(a->intrinsics, b->intrinsics, 9 * V * 8);
@@ -278,6 +283,8 @@ static void spoil_pose(RolloutFile *r) { r->world_from_camera[16] *= 1.5; }
 static void spoil_size(RolloutFile *r) { r->W = 0; }
 static void spoil_stride(RolloutFile *r) { r->frame_stride = -1; }
 static void spoil_background(RolloutFile *r) { r->background[1] = NAN; }
+static void spoil_light(RolloutFile *r) { r->light[1] = 0.5; }
+static void no_light(RolloutFile *r) { r->light[0] = INFINITY; }
 static void spoil_features(RolloutFile *r) { r->sets[1].D = D - 1; }
 static void spoil_ties(RolloutFile *r) { r->sets[1].ties[3] = N; }
 
@@ -302,6 +309,8 @@ static void test_wrong_values(void **state) {
         {spoil_size, "/cameras/size: expected sides"},
         {spoil_stride, "frame_stride: expected a number"},
         {spoil_background, "/background: expected finite"},
+        {spoil_light, "/light: expected a vector of length 1, found length 1.11803"},
+        {no_light, "/light: expected a vector of length 1, found length inf"},
         {spoil_features, "/past/features: expected 5 features as in now, found 4"},
         {spoil_ties, "/past/ties: expected indices of the 7 present particles, found 7"},
     };

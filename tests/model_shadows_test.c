@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shadow of a box on a painted floor goes with the box, and that of a ball in a video with its predicted motion.
 #include "infer/draw.h"
+#include "model/light.h"
 #include "model/vpd.h"
 #include "nn/backend.h"
 #include "tests/flow_movie.h"
@@ -12,9 +13,10 @@ typedef struct World {
     Device *device;
     Tape tape;
     real x[3 * N], moved[3 * N], colour[3 * N], feature[D * N];
-    int32_t body[N];
-    ShadowScene scene;
-    int first; // axis of the world that the floor's x is: 0, or 1 if the world is turned
+    int32_t body[N], pixel[N];
+    LightScene scene;
+    double way[3]; // the light that was found
+    int first;     // axis of the world that the floor's x is: 0, or 1 if the world is turned
 } World;
 
 static double *floor_place(size_t i, double out[3]) {
@@ -62,12 +64,28 @@ static void make(World *w, int first, double dark) {
         for (size_t c = 0; c < 3; c++) w->colour[3 * i + c] = (real)light;
     }
     put_box(w, w->x, FROM), put_box(w, w->moved, TO);
-    w->scene = (ShadowScene){N, D, w->x, w->colour, w->feature, w->body};
+    w->scene = (LightScene){{N, w->x, w->body}, w->x, w->colour, w->pixel};
     assert_status_ok(device_open("cpu", 1, &w->device, &err), err);
     tape_init(&w->tape, w->device);
 }
 
-static Shadows *find(World *w) { return shadows_find(w->device, &w->tape.host, &w->scene); }
+// Cameras that see nothing, so that the colours of now are all that is known.
+static Shadows *find(World *w) {
+    static uint8_t rgb[6];
+    static float depth[2];
+    static double intrinsics[9], pose[32];
+    Observation o = {.F = 2,
+                     .V = 1,
+                     .H = 1,
+                     .W = 1,
+                     .rgb = rgb,
+                     .depth = depth,
+                     .intrinsics = intrinsics,
+                     .world_from_camera = pose};
+    ShadeMemory memory = {w->device, &w->tape.host};
+    return light_find(&w->tape, &o, &w->scene, w->way) ? shadows_find(memory, &w->scene.shade, w->way, D, w->feature)
+                                                       : NULL;
+}
 
 static const real *change_of(World *w) {
     Shadows *shadows = find(w);
@@ -89,7 +107,7 @@ static void go_with_bodies(void **state) {
         assert_non_null(shadows);
         const real *change = shadows_change(&w.tape, shadows, w.moved);
         assert_non_null(change);
-        for (int c = 0; c < 3; c++) along += shadows_way(shadows)[(c + first) % 3] * WAY[c] / length;
+        for (int c = 0; c < 3; c++) along += w.way[(c + first) % 3] * WAY[c] / length;
         assert_true(along > cos(0.05)); // 3 degrees
         size_t comes = 0, goes = 0, stays = 0;
         for (size_t i = 0; i < FLOOR; i++) {
@@ -159,18 +177,18 @@ static void nothing_to_go_by(void **state) {
     assert_null(find(&w));
     w.body[0] = -1; // a single particle stands
     assert_null(find(&w));
-    w.scene.count = 0;
+    w.scene.shade.count = 0;
     assert_null(find(&w));
     assert_true(!w.device->failed);
     forget(&w);
 }
 
-// A rollout in which the box moves, in memory that `colour` (3 N) adds to.
-static RolloutFile rollout_of(World *w, uint8_t *colour) {
-    for (size_t i = 0; i < 3 * N; i++) colour[i] = (uint8_t)(255 * w->colour[i]);
+// A rollout in which the box moves, with a known light or without.
+static RolloutFile rollout_of(World *w, bool lit) {
     RolloutFile out = {.set_count = 1, .steps = 1, .positions = w->moved};
-    out.sets[0] =
-        (RolloutSet){.N = N, .D = D, .positions = w->x, .features = w->feature, .colour = colour, .body = w->body};
+    double length = sqrt(WAY[0] * WAY[0] + WAY[1] * WAY[1] + WAY[2] * WAY[2]);
+    for (int c = 0; c < 3 && lit; c++) out.light[c] = WAY[c] / length;
+    out.sets[0] = (RolloutSet){.N = N, .D = D, .positions = w->x, .features = w->feature, .body = w->body};
     return out;
 }
 
@@ -191,14 +209,13 @@ static void count_drawn(RolloutWorkspace *workspace, const World *w, const Rollo
 static void as_they_are_drawn(void **state) {
     (void)state;
     static World w[2];
-    static uint8_t colour[2][3 * N];
     Config config;
     Vpd *model;
     RolloutWorkspace workspace;
     RolloutFile rollout[2];
     Error err = {0};
     scene_config(&config, (const char *[]){"model.D=4", NULL});
-    for (int k = 0; k < 2; k++) make(&w[k], 0, k == 0 ? DARK : 1), rollout[k] = rollout_of(&w[k], colour[k]);
+    for (int k = 0; k < 2; k++) make(&w[k], 0, DARK), rollout[k] = rollout_of(&w[k], k == 0);
     assert_status_ok(vpd_create(&config, w[0].device, &model, &err), err);
     rollout_workspace_init(&workspace, model);
     for (int turn = 0; turn < 3; turn++) {
@@ -227,8 +244,8 @@ static bool in_shade(int frame, const double x[3]) {
     return b < 0 && b * b > a * c;
 }
 
-// The floor is darker where the ball takes the light.
-static void paint_shadows(Movie *m) {
+// The floor is darker where the ball takes the light, at every frame or always as at frame `mark`.
+static void paint_shadows(Movie *m, int mark) {
     for (int image = 0; image < MOVIE_IMAGES; image++)
         for (int p = 0; p < MOVIE_PIXELS; p++) {
             double x[3];
@@ -237,7 +254,9 @@ static void paint_shadows(Movie *m) {
                                    (size_t)p, (double)m->depth[at], x);
             bool floor = fabs(x[2]) < 1e-4;
             for (int c = 0; c < 3; c++)
-                if (floor) m->rgb[3 * at + c] = (uint8_t)(in_shade(image / MOVIE_VIEWS, x) ? 30 : 120 + 10 * (p % 2));
+                if (floor)
+                    m->rgb[3 * at + c] =
+                        (uint8_t)(in_shade(mark < 0 ? image / MOVIE_VIEWS : mark, x) ? 30 : 120 + 10 * (p % 2));
         }
 }
 
@@ -299,7 +318,12 @@ static void go_with_a_step(void **state) {
     take_step(&movie, 2, &step);
     assert_false(step.moved); // no shadow
     forget_step(&step);
-    paint_shadows(&movie);
+    paint_shadows(&movie, 3); // a mark on the floor that looks like the shadow of the last input frame
+    take_step(&movie, 2, &step);
+    assert_false(step.moved);
+    forget_step(&step);
+    movie_make(&movie);
+    paint_shadows(&movie, -1);
     take_step(&movie, 2, &step);
     assert_true(step.moved);
     for (size_t i = 0; i < step.count; i++) {

@@ -35,6 +35,7 @@ static const HostileItem items[] = {
     {"cameras/size", H5_I32, 1, {2}},
     {"cameras/heldout", H5_U8, 1, {1}},
     {"background", H5_F32, 1, {3}},
+    {"light", H5_F64, 1, {3}},
     {"bounds", H5_F64, 2, {2, 3}},
     {"edit_history", H5_U8, 1, {5}},
     {"label_names", H5_U8, 1, {5}},
@@ -45,6 +46,7 @@ static double sound_value(const char *path, size_t i) {
     if (strstr(path, "intrinsics")) return i % 9 % 4 == 0 ? 10 : 0;
     if (strstr(path, "size")) return 8;
     if (strstr(path, "ties") || strstr(path, "surface")) return (double)(i % 4);
+    if (strstr(path, "light")) return i == 0; // a unit vector
     if (strstr(path, "heldout")) return (double)(i % 2);
     return (double)(1 + i);
 }
