@@ -87,7 +87,8 @@ static Status note_step(RolloutFile *file, size_t step, Error *err) {
 static Status begin(EditScene *scene, size_t step, EditReport *report, Error *err) {
     *report = (EditReport){.before = scene_now(scene)->N};
     rollout_surface_free(&scene->file->surface); // its numbers would be of other particles
-    Status status = edit_take_step(scene->file, step, err);
+    Status status = scene_see_shadows(scene, err);
+    if (status == STATUS_OK) status = edit_take_step(scene->file, step, err);
     if (status == STATUS_OK) status = note_step(scene->file, step, err);
     if (status == STATUS_OK) status = rollout_tie(scene->file, scene->device, err);
     return status;
@@ -95,6 +96,7 @@ static Status begin(EditScene *scene, size_t step, EditReport *report, Error *er
 
 // `start`: time at which the edits began.
 static Status end(EditScene *scene, Status status, double start, EditReport *report, Error *err) {
+    status = scene_cast_shadows(scene, status, err);
     if (status == STATUS_OK) status = scene_spread_labels(scene, err);
     report->edit_seconds = clock_now() - start;
     if (status == STATUS_OK) report->after = scene_now(scene)->N;
@@ -103,7 +105,7 @@ static Status end(EditScene *scene, Status status, double start, EditReport *rep
 
 Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
                   EditReport *report, Error *err) {
-    EditScene scene = {file, device, log};
+    EditScene scene = {.file = file, .device = device, .log = log};
     double start = clock_now();
     Status status = begin(&scene, step, report, err);
     for (const Edit *edit = list->first; edit && status == STATUS_OK; edit = edit->next)
@@ -120,7 +122,7 @@ static Status note_append(RolloutFile *file, const RolloutFile *other, Error *er
 
 Status edit_append(RolloutFile *file, RolloutFile *other, const EditAppend *append, Device *device, EditReport *report,
                    Error *err) {
-    EditScene scene = {file, device, NULL};
+    EditScene scene = {.file = file, .device = device};
     double start = clock_now();
     Status status = begin(&scene, append->step, report, err);
     if (status == STATUS_OK) status = scene_append_file(&scene, other, append, err);
@@ -130,7 +132,7 @@ Status edit_append(RolloutFile *file, RolloutFile *other, const EditAppend *appe
 }
 
 Status edit_set_labels(RolloutFile *file, const uint16_t *labels, const char *names, Device *device, Error *err) {
-    EditScene scene = {file, device, NULL};
+    EditScene scene = {.file = file, .device = device};
     Status status = rollout_tie(file, device, err);
     if (status == STATUS_OK) status = scene_set_labels(&scene, labels, names, err);
     if (status == STATUS_OK) status = rollout_file_note(file, "# labels were set through libvpd", err);

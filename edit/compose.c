@@ -73,13 +73,15 @@ static Status narrow(EditScene *other, const Edit *edit, bool *skipped, Error *e
 
 // Joins all of `file`, at the edit's step, with the scene. `file` is changed.
 static Status join_file(EditScene *scene, RolloutFile *file, const Edit *edit, bool *skipped, Error *err) {
-    EditScene other = {file, scene->device, scene->log};
+    EditScene other = {.file = file, .device = scene->device, .log = scene->log};
     Status status = check_model(scene->file, file, err);
+    if (status == STATUS_OK && scene->shadows) status = scene_see_shadows(&other, err);
     if (status == STATUS_OK) status = edit_take_step(file, (size_t)edit->step, err);
     if (status == STATUS_OK) status = rollout_tie(file, scene->device, err);
     if (status == STATUS_OK) status = narrow(&other, edit, skipped, err);
     if (status == STATUS_OK && !*skipped) status = renumber(scene, &other, edit->as, err);
     if (status == STATUS_OK && !*skipped) status = scene_join(scene, &other, err);
+    arena_free(&other.memory);
     return status;
 }
 

@@ -19,6 +19,7 @@ static const Field fields[] = {
     {AT(colour), 1, 3, false, true, "colours"},      {AT(labels), 2, 1, true, true, "labels"},
     {AT(radius), 4, 1, false, false, "radii"},       {AT(before), 4, 3, false, false, "bodies"},
     {AT(body), 4, 1, false, false, "bodies"},        {AT(moving), 1, 1, false, false, "bodies"},
+    {AT(shown), 8, 2, true, false, "shadows"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 

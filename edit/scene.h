@@ -7,11 +7,14 @@
 
 #include "edit/list.h"
 #include "files/rollout_ties.h"
+#include "model/shadows.h"
 
 typedef struct EditScene {
     RolloutFile *file; // has no rollout steps
     Device *device;
     const Log *log;
+    Shadows *shadows; // before the first edit, in `memory`; NULL: none
+    Arena memory;
 } EditScene;
 
 // (N) 1 for each present particle that is selected, else 0.
@@ -66,6 +69,13 @@ Status scene_shift_numbers(const EditScene *scene, EditScene *other, Error *err)
 Status scene_embody(EditScene *scene, const Mask *mask, Error *err);
 // One time step ago, the selected particles were at: where they were, or where they are if `from_now`; moved by `by`.
 void scene_shift_before(EditScene *scene, const Mask *mask, const double by[3], bool from_now);
+
+// ---- shadows (edit/shadows.c)
+
+// Notes what each present particle shows of shadows, before anything is changed.
+Status scene_see_shadows(EditScene *scene, Error *err);
+// Shadows fall where bodies are now. Whatever `status` is, the notes are freed; returns it, or an error.
+Status scene_cast_shadows(EditScene *scene, Status status, Error *err);
 
 // ---- labels (edit/labels.c)
 

@@ -47,6 +47,7 @@ typedef struct RolloutSet {
     float *before;   // (N,3) metres: where each particle was one time step ago
     int32_t *body;   // (N) number of its rigid body; -1: it stands still
     uint8_t *moving; // (N) body >= 0; not in files
+    double *shown;   // (N,2) while it is edited: the shade at each particle and what it shows of it (model/shadows.h)
 } RolloutSet;
 
 // What the simulator knows of its particles; without it all is 0 and NULL.

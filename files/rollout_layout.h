@@ -26,6 +26,7 @@ static const SetArray SET_ARRAYS[] = {
     {"before", "N,3", H5_F32, SET_AT(before), 3, false, IN_PRESENT_SET},
     {"body", "N", H5_I32, SET_AT(body), 1, false, IN_PRESENT_SET},
     {"moving", "N", H5_U8, SET_AT(moving), 1, false, IN_NO_FILE},
+    {"shown", "N,2", H5_F64, SET_AT(shown), 2, false, IN_NO_FILE},
 };
 #undef SET_AT
 enum { SET_ARRAY_COUNT = sizeof SET_ARRAYS / sizeof SET_ARRAYS[0] };

@@ -14,7 +14,6 @@ enum {
 };
 static const double FIRST_TURN = 0.06, LAST = 0.004; // radians: how far around the best direction
 static const double EXPLAINED = 0.45;                // least correlation of shadows and darkness
-static const double ROOM = 1.5;  // times what bodies cover: a screen's width that holds the frame before too
 static const double CHANGED = 4; // squared changes of shade: less is no evidence
 static const double MOVED = 0.1; // of what shadows should do between the two frames: less, and they are marks
 static const double SAME = 0.02; // of the depth: so near to it, a pixel shows the same place
@@ -73,7 +72,7 @@ static double explains(Search *q, const double way[3], const Sample *sample) {
     const real *x = q->scene->shade.x;
     double sum = 0, square = 0, with = 0;
     size_t count = sample->still.count;
-    if (!screen_place(&q->screen, way, x, &sample->bodies, sample->spread, 1)) return 0;
+    if (!screen_place(&q->screen, way, x, &sample->bodies, sample->spread, false)) return 0;
     screen_cast(&q->screen, x, &sample->bodies);
     screen_shade(&q->screen, x, &sample->still, q->shade);
     for (size_t k = 0; k < count; k++)
@@ -163,7 +162,7 @@ static bool changes_agree(Search *q, const Observation *o, const double way[3]) 
     double *before = shade_array(memory_of(q), q->still.count, sizeof *before);
     Line present = {0}, change = {0};
     CHECK(o->F > 1); // or nothing has moved
-    if (!before || !screen_place(&q->screen, way, scene->shade.x, &q->bodies, q->spread, ROOM)) return false;
+    if (!before || !screen_place(&q->screen, way, scene->shade.x, &q->bodies, q->spread, true)) return false;
     screen_cast(&q->screen, scene->before, &q->bodies);
     screen_shade(&q->screen, scene->shade.x, &q->still, before);
     screen_cast(&q->screen, scene->shade.x, &q->bodies);

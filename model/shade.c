@@ -9,10 +9,12 @@
 
 enum {
     SPACINGS = 256, // particles of bodies whose distance to the next one is measured
-    CELLS = 192     // of a screen along a side, at most
+    CELLS = 192,    // of a screen along a side, at most, and some at the rim
+    RIM = 4
 };
 static const double SPREAD = 1.5; // times their spacing: how far particles of bodies shade
 static const double COARSE = 4;   // times the spread: bodies whose screen has larger cells are too far apart
+static const double ROOM = 3;     // times what bodies cover: the least width of a screen with room
 
 void *shade_array(ShadeMemory memory, size_t count, size_t size) {
     void *out = arena_array(memory.arena, count + 1, size);
@@ -56,7 +58,7 @@ double shade_spread(const ShadeScene *scene, const ShadeGroup *bodies) { return 
 // ---- what bodies cover
 
 Screen screen_make(ShadeMemory memory) {
-    size_t cells = (CELLS + 4) * (CELLS + 4);
+    size_t cells = (CELLS + RIM) * (CELLS + RIM);
     return (Screen){.cover = shade_array(memory, cells, sizeof(double)),
                     .first = shade_array(memory, cells, sizeof(double))};
 }
@@ -66,8 +68,7 @@ static void add_to_cell(Screen *s, size_t cell, double share, double depth) {
     s->first[cell] = fmin(s->first[cell], depth);
 }
 
-bool screen_place(Screen *s, const double way[3], const real *x, const ShadeGroup *bodies, double spread,
-                  double times) {
+bool screen_place(Screen *s, const double way[3], const real *x, const ShadeGroup *bodies, double spread, bool room) {
     double high[2] = {-INFINITY, -INFINITY}, p[3];
     memcpy(s->way, way, sizeof s->way);
     vector_across(way, s->u, s->v);
@@ -78,12 +79,12 @@ bool screen_place(Screen *s, const double way[3], const real *x, const ShadeGrou
         for (int c = 0; c < 2; c++) s->low[c] = fmin(s->low[c], at[c]), high[c] = fmax(high[c], at[c]);
     }
     double wide = high[0] - s->low[0], tall = high[1] - s->low[1];
-    s->cell = fmax(spread, times * fmax(wide, tall) / CELLS);
+    s->cell = fmax(spread, (room ? ROOM : 1) * fmax(wide, tall) / CELLS);
     if (!(s->cell <= COARSE * spread)) return false;
-    s->wide = (size_t)(times * wide / s->cell) + 4;
-    s->high = (size_t)(times * tall / s->cell) + 4;
-    s->low[0] -= (times - 1) / 2 * wide + s->cell;
-    s->low[1] -= (times - 1) / 2 * tall + s->cell;
+    s->wide = room ? CELLS + RIM : (size_t)(wide / s->cell) + RIM;
+    s->high = room ? CELLS + RIM : (size_t)(tall / s->cell) + RIM;
+    s->low[0] -= room ? ((CELLS + RIM) * s->cell - wide) / 2 : s->cell;
+    s->low[1] -= room ? ((CELLS + RIM) * s->cell - tall) / 2 : s->cell;
     return true;
 }
 

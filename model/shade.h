@@ -43,9 +43,9 @@ typedef struct Screen {
 } Screen;
 
 Screen screen_make(ShadeMemory memory);
-// Around bodies at x, `times` as wide as what they cover. False if they are too far apart.
+// Around bodies at x; with room for places that they may go to, or as small as can be. False if they are too far apart.
 bool screen_place(Screen *screen, const double way[3], const real *x, const ShadeGroup *bodies, double spread,
-                  double times);
+                  bool room);
 // The light meets the bodies at x (.., 3). Those that are not on the screen shade nothing.
 void screen_cast(Screen *screen, const real *x, const ShadeGroup *bodies);
 // The share of the light that does not reach each of a group's particles, which are at x.

@@ -2,8 +2,7 @@
 #include "model/shadows.h"
 
 #include <math.h>
-
-static const double ROOM = 3; // times what bodies cover at the present: a screen's width, for they may move away
+#include <string.h>
 
 // Features of particles, row by row.
 typedef struct Features {
@@ -21,7 +20,7 @@ struct Shadows {
     size_t count, D; // particles and features
     ShadeGroup bodies, still;
     Screen screen;
-    double *before, *shows; // (still) the shade at the present, and what particles show of it
+    double *shown; // (count, 2) the shade at the present, and what particles show of it
     Look look;
 };
 
@@ -68,9 +67,8 @@ static bool begin(ShadeMemory memory, const ShadeScene *scene, size_t D, Shadows
                      .D = D,
                      .bodies = shade_group(memory, scene, true),
                      .still = shade_group(memory, scene, false),
-                     .screen = screen_make(memory)};
-    out->before = shade_array(memory, out->still.count, sizeof *out->before);
-    out->shows = shade_array(memory, out->still.count, sizeof *out->shows);
+                     .screen = screen_make(memory),
+                     .shown = shade_array(memory, 2 * scene->count, sizeof *out->shown)};
     out->look.lit = shade_array(memory, D, sizeof *out->look.lit);
     out->look.change = shade_array(memory, D, sizeof *out->look.change);
     return !memory.device->failed && out->still.count > 0;
@@ -82,12 +80,20 @@ Shadows *shadows_find(ShadeMemory memory, const ShadeScene *scene, const double 
     if (!s || !begin(memory, scene, D, s)) return NULL;
     double spread = shade_spread(scene, &s->bodies);
     if (!(spread > 0 && isfinite(spread))) return NULL;
-    if (!screen_place(&s->screen, way, scene->x, &s->bodies, spread, ROOM)) return NULL;
+    if (!screen_place(&s->screen, way, scene->x, &s->bodies, spread, true)) return NULL;
+    double *shade = shade_array(memory, s->still.count, sizeof *shade),
+           *shows = shade_array(memory, s->still.count, sizeof *shows);
+    if (memory.device->failed) return NULL;
     screen_cast(&s->screen, scene->x, &s->bodies);
-    screen_shade(&s->screen, scene->x, &s->still, s->before);
-    find_shown(&features, &s->still, s->before, &s->look, s->shows);
+    screen_shade(&s->screen, scene->x, &s->still, shade);
+    find_shown(&features, &s->still, shade, &s->look, shows);
+    memset(s->shown, 0, 2 * s->count * sizeof *s->shown);
+    for (size_t k = 0; k < s->still.count; k++)
+        s->shown[2 * s->still.particle[k]] = shade[k], s->shown[2 * s->still.particle[k] + 1] = shows[k];
     return s->look.length2 > 0 && isfinite(s->look.length2) ? s : NULL;
 }
+
+const double *shadows_shown(const Shadows *s) { return s->shown; }
 
 // ---- shadows later
 
@@ -97,16 +103,30 @@ static double shows_later(double shows, double before, double after) {
     return shows + (1 - shows) * (after - before) / (1 - before);
 }
 
+// Adds to `out` (.., D) what the shade of now (still) changes.
+static void add_change(const Shadows *s, const ShadeGroup *still, const double *shown, const double *shade, real *out) {
+    for (size_t k = 0; k < still->count; k++) {
+        size_t i = still->particle[k];
+        double by = shows_later(shown[2 * i + 1], shown[2 * i], shade[k]) - shown[2 * i + 1];
+        for (size_t d = 0; d < s->D && by != 0; d++) out[s->D * i + d] += (real)(by * s->look.change[d]);
+    }
+}
+
 const real *shadows_change(Tape *tape, Shadows *s, const real *moved) {
-    size_t D = s->D;
-    double *after = tape_context(tape, (s->still.count + 1) * sizeof *after);
-    real *out = tape_context(tape, D * s->count * sizeof *out);
+    double *shade = tape_context(tape, (s->still.count + 1) * sizeof *shade);
+    real *out = tape_context(tape, s->D * s->count * sizeof *out);
     if (tape->device->failed) return NULL;
     screen_cast(&s->screen, moved, &s->bodies);
-    screen_shade(&s->screen, moved, &s->still, after);
-    for (size_t k = 0; k < s->still.count; k++) {
-        double by = shows_later(s->shows[k], s->before[k], after[k]) - s->shows[k];
-        for (size_t d = 0; d < D && by != 0; d++) out[D * s->still.particle[k] + d] = (real)(by * s->look.change[d]);
-    }
+    screen_shade(&s->screen, moved, &s->still, shade);
+    add_change(s, &s->still, s->shown, shade, out);
     return out;
+}
+
+void shadows_cast(ShadeMemory memory, Shadows *s, const ShadeScene *scene, const double *shown, real *feature) {
+    ShadeGroup bodies = shade_group(memory, scene, true), still = shade_group(memory, scene, false);
+    double *shade = shade_array(memory, still.count, sizeof *shade);
+    if (memory.device->failed) return;
+    screen_cast(&s->screen, scene->x, &bodies);
+    screen_shade(&s->screen, scene->x, &still, shade);
+    add_change(s, &still, shown, shade, feature);
 }
