@@ -64,12 +64,25 @@ static Status note(EditScene *scene, const Edit *edit, bool skipped, Error *err)
     return status;
 }
 
+// What moves all particles moves the light with them, and the shadows that they show.
+static Status run_on_all(EditScene *scene, const Edit *edit, const Mask *mask, bool *skipped, Error *err) {
+    Status status = scene_cast_shadows(scene, STATUS_OK, err);
+    if (status == STATUS_OK) status = run_one(scene, edit, mask, skipped, err);
+    return status == STATUS_OK ? scene_see_shadows(scene, err) : status;
+}
+
+static bool places_all(const EditScene *scene, const Edit *edit, const Mask *mask) {
+    size_t N = scene_now(scene)->N;
+    return (edit->op == EDIT_MOVE || edit->op == EDIT_ROTATE || edit->op == EDIT_SCALE) && mask_count(mask, N) == N;
+}
+
 static Status apply_edit(EditScene *scene, const Edit *edit, EditReport *report, Error *err) {
     bool skipped = false;
     Mask *mask = malloc(scene_now(scene)->N + 1);
     Status status = mask ? find_selected(scene, edit, mask, &skipped, err) : scene_no_memory(err);
     if (status == STATUS_OK && !skipped) log_selection(scene, edit, mask);
-    if (status == STATUS_OK && !skipped) status = run_one(scene, edit, mask, &skipped, err);
+    if (status == STATUS_OK && !skipped)
+        status = (places_all(scene, edit, mask) ? run_on_all : run_one)(scene, edit, mask, &skipped, err);
     free(mask);
     *(skipped ? &report->skipped : &report->applied) += 1;
     if (status == STATUS_OK) return note(scene, edit, skipped, err);

@@ -2,6 +2,8 @@
 // Edits that move, rotate, scale and throw particles.
 #include "edit/scene.h"
 
+#include "base/vector.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +35,19 @@ static void rotation(const double axis[3], double degrees, double R[9]) {
     R[5] -= s * n[0], R[6] -= s * n[1], R[7] += s * n[0];
 }
 
+// The light turns with a whole scene.
+static void turn_light(RolloutFile *file, const double R[9]) {
+    double from[3];
+    memcpy(from, file->light, sizeof from);
+    for (int r = 0; r < 3; r++) file->light[r] = vector_dot(R + 3 * r, from);
+}
+
 void edit_rotate(EditScene *scene, const Edit *edit, const Mask *mask) {
     double centre[3], R[9];
     centre_of(scene, edit, mask, centre);
     rotation(edit->axis, edit->angle, R);
     transform_about(scene, mask, R, centre, 1);
+    if (mask_count(mask, scene_now(scene)->N) == scene_now(scene)->N) turn_light(scene->file, R);
 }
 
 void edit_scale(EditScene *scene, const Edit *edit, const Mask *mask) {

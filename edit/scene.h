@@ -13,7 +13,7 @@ typedef struct EditScene {
     RolloutFile *file; // has no rollout steps
     Device *device;
     const Log *log;
-    Shadows *shadows; // before the first edit, in `memory`; NULL: none
+    Shadows *shadows; // that were seen, in `memory`; NULL: none
     Arena memory;
 } EditScene;
 
@@ -72,7 +72,7 @@ void scene_shift_before(EditScene *scene, const Mask *mask, const double by[3], 
 
 // ---- shadows (edit/shadows.c)
 
-// Notes what each present particle shows of shadows, before anything is changed.
+// Notes what each present particle shows of shadows, before particles are changed.
 Status scene_see_shadows(EditScene *scene, Error *err);
 // Shadows fall where bodies are now. Whatever `status` is, the notes are freed; returns it, or an error.
 Status scene_cast_shadows(EditScene *scene, Status status, Error *err);

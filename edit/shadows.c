@@ -12,6 +12,7 @@ static ShadeScene shade_scene(const RolloutSet *set) { return (ShadeScene){set->
 Status scene_see_shadows(EditScene *scene, Error *err) {
     const RolloutFile *file = scene->file;
     RolloutSet *now = scene_now(scene);
+    scene->shadows = NULL;
     arena_init(&scene->memory, arena_host_source());
     if (!rollout_has_light(file) || !now->body || !now->features || file->features) return STATUS_OK;
     ShadeScene shade = shade_scene(now);

@@ -15,7 +15,7 @@
 //   /surface/         triangles i32 [T,3] and springs i32 [S,2] of /now/'s particles, touching u8 [steps+1,N]: 1 =
 //   pressed
 //                     by a plane; all optional (of the simulator, docs/simulator.md)
-//   /background f32 [3], /bounds f64 [2,3] (optional), /time f64 [steps+1] seconds
+//   /background f32 [3], /light f64 [3] (optional), /bounds f64 [2,3] (optional), /time f64 [steps+1] seconds
 //   /edit_history, /label_names   u8 [bytes] of UTF-8 text, one line each (optional)
 // Without steps the format is called "vpd-particles". Past sets may be empty groups (no particle was seen). Ties say
 // which present particle owns a past one (files/rollout_ties.h). They are valid only for the positions they were found

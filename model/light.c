@@ -14,7 +14,7 @@ enum {
 };
 static const double FIRST_TURN = 0.06, LAST = 0.004; // radians: how far around the best direction
 static const double EXPLAINED = 0.45;                // least correlation of shadows and darkness
-static const double CHANGED = 4; // squared changes of shade: less is no evidence
+static const double CHANGED = 4;                     // squared changes of shade: less is no evidence
 static const double MOVED = 0.1; // of what shadows should do between the two frames: less, and they are marks
 static const double SAME = 0.02; // of the depth: so near to it, a pixel shows the same place
 
@@ -126,19 +126,59 @@ static bool find_best(Search *q, double best[3]) {
 
 // ---- what the last motion has changed
 
-// The darkness of a place in the frame before, in the view that shows it now; NAN if it was out of sight there.
-static double darkness_before(const Observation *o, const real *x, int32_t pixel) {
-    size_t H = (size_t)o->H, W = (size_t)o->W, view = (size_t)pixel / (H * W),
-           image = (size_t)(o->F - 2) * (size_t)o->V + view;
-    double from_world[16], q[3], xy[2], turned[3] = {(double)x[0], (double)x[1], (double)x[2]}, place[3];
+// The last two frames as cameras show them: the one before, and that of now.
+typedef struct Sights {
+    const Observation *o;
+    double *from_world; // (2,V,4,4)
+    bool *body;         // (2,V,H,W) whether a pixel shows a body
+} Sights;
+
+// The pixel of x, and its depth z. False if it is out of the picture.
+static bool find_pixel(const Sights *s, size_t frame, size_t view, const real *x, double xy[2], double *z) {
+    const Observation *o = s->o;
+    double q[3], turned[3] = {(double)x[0], (double)x[1], (double)x[2]}, place[3];
     observation_turn_back(o, turned, place);
-    pose_inverse(o->world_from_camera + 16 * image, from_world);
-    pose_apply(from_world, place, q);
-    double z = camera_project(o->intrinsics + 9 * view, q, xy);
-    if (!(z > 0 && xy[0] >= 0 && xy[1] >= 0 && xy[0] < (double)W && xy[1] < (double)H)) return NAN;
-    size_t at = (image * H + (size_t)xy[1]) * W + (size_t)xy[0];
-    if (!(fabs((double)o->depth[at] - z) < SAME * z)) return NAN;
-    const uint8_t *rgb = o->rgb + 3 * at;
+    pose_apply(s->from_world + 16 * (frame * (size_t)o->V + view), place, q);
+    *z = camera_project(o->intrinsics + 9 * view, q, xy);
+    return *z > 0 && xy[0] >= 0 && xy[1] >= 0 && xy[0] < o->W && xy[1] < o->H;
+}
+
+// Marks the pixels around xy that a particle of a body covers.
+static void mark(const Observation *o, bool *body, const double xy[2], double radius) {
+    long H = o->H, W = o->W, x = (long)xy[0], y = (long)xy[1], r = (long)ceil(fmin(radius, (double)W));
+    for (long row = y - r > 0 ? y - r : 0; row <= y + r && row < H; row++)
+        for (long column = x - r > 0 ? x - r : 0; column <= x + r && column < W; column++)
+            body[row * W + column] = true;
+}
+
+static bool see(Search *q, const Observation *o, Sights *out) {
+    size_t V = (size_t)o->V, pixels = (size_t)o->H * (size_t)o->W;
+    const real *x[2] = {q->scene->before, q->scene->shade.x};
+    *out = (Sights){o, shade_array(memory_of(q), 32 * V, sizeof(double)), shade_array(memory_of(q), 2 * V * pixels, 1)};
+    if (q->tape->device->failed) return false;
+    memset(out->body, 0, 2 * V * pixels);
+    for (size_t frame = 0; frame < 2; frame++)
+        for (size_t view = 0; view < V; view++) {
+            size_t pose = ((size_t)o->F - 2 + frame) * V + view, image = frame * V + view;
+            pose_inverse(o->world_from_camera + 16 * pose, out->from_world + 16 * image);
+            for (size_t k = 0; k < q->bodies.count; k++) {
+                double xy[2], z;
+                if (find_pixel(out, frame, view, x[frame] + 3 * (size_t)q->bodies.particle[k], xy, &z))
+                    mark(o, out->body + image * pixels, xy, q->spread / 2 * o->intrinsics[9 * view] / z);
+            }
+        }
+    return true;
+}
+
+// The darkness of a place in one of the frames, in the view that shows it now; NAN if it is out of sight there.
+static double darkness_in(const Sights *s, size_t frame, const real *x, int32_t pixel) {
+    const Observation *o = s->o;
+    size_t H = (size_t)o->H, W = (size_t)o->W, V = (size_t)o->V, view = (size_t)pixel / (H * W);
+    double xy[2], z;
+    if (!find_pixel(s, frame, view, x, xy, &z)) return NAN;
+    size_t at = (size_t)xy[1] * W + (size_t)xy[0], in_all = (((size_t)o->F - 2 + frame) * V + view) * H * W + at;
+    if (s->body[(frame * V + view) * H * W + at] || !(fabs((double)o->depth[in_all] - z) < SAME * z)) return NAN;
+    const uint8_t *rgb = o->rgb + 3 * in_all;
     return -((double)rgb[0] + rgb[1] + rgb[2]) / 255;
 }
 
@@ -161,18 +201,20 @@ static bool changes_agree(Search *q, const Observation *o, const double way[3]) 
     const LightScene *scene = q->scene;
     double *before = shade_array(memory_of(q), q->still.count, sizeof *before);
     Line present = {0}, change = {0};
+    Sights sights;
     CHECK(o->F > 1); // or nothing has moved
-    if (!before || !screen_place(&q->screen, way, scene->shade.x, &q->bodies, q->spread, true)) return false;
+    if (!before || !see(q, o, &sights) || !screen_place(&q->screen, way, scene->shade.x, &q->bodies, q->spread, true))
+        return false;
     screen_cast(&q->screen, scene->before, &q->bodies);
     screen_shade(&q->screen, scene->shade.x, &q->still, before);
     screen_cast(&q->screen, scene->shade.x, &q->bodies);
     screen_shade(&q->screen, scene->shade.x, &q->still, q->shade);
     for (size_t k = 0; k < q->still.count; k++) {
         size_t i = q->still.particle[k];
-        double dark = darkness(scene->colour + 3 * i),
-               dark_before = darkness_before(o, scene->shade.x + 3 * i, scene->pixel[i]);
-        line_add(q->shade[k], dark, &present);
-        if (isfinite(dark_before)) line_add(q->shade[k] - before[k], dark - dark_before, &change);
+        const real *x = scene->shade.x + 3 * i;
+        double darker = darkness_in(&sights, 1, x, scene->pixel[i]) - darkness_in(&sights, 0, x, scene->pixel[i]);
+        line_add(q->shade[k], darkness(scene->colour + 3 * i), &present);
+        if (isfinite(darker)) line_add(q->shade[k] - before[k], darker, &change);
     }
     return !(line_spread(&change) >= CHANGED) || line_slope(&change) >= MOVED * line_slope(&present);
 }

@@ -88,14 +88,28 @@ bool screen_place(Screen *s, const double way[3], const real *x, const ShadeGrou
     return true;
 }
 
+// Where the light through p meets the screen, in cells. False if it does not.
+static bool meets(const Screen *s, const double p[3], double *a, double *b) {
+    *a = (vector_dot(s->u, p) - s->low[0]) / s->cell, *b = (vector_dot(s->v, p) - s->low[1]) / s->cell;
+    return *a >= 0 && *b >= 0 && *a < (double)(s->wide - 1) && *b < (double)(s->high - 1);
+}
+
+bool screen_holds(const Screen *s, const real *x, const ShadeGroup *bodies) {
+    for (size_t k = 0; k < bodies->count; k++) {
+        double p[3], a, b;
+        position_of(x, bodies->particle[k], p);
+        if (!meets(s, p, &a, &b)) return false;
+    }
+    return true;
+}
+
 void screen_cast(Screen *s, const real *x, const ShadeGroup *bodies) {
     for (size_t k = 0; k < s->wide * s->high; k++) s->cover[k] = 0, s->first[k] = INFINITY;
     for (size_t k = 0; k < bodies->count; k++) {
-        double p[3];
+        double p[3], a, b;
         position_of(x, bodies->particle[k], p);
-        double a = (vector_dot(s->u, p) - s->low[0]) / s->cell, b = (vector_dot(s->v, p) - s->low[1]) / s->cell,
-               depth = vector_dot(s->way, p);
-        if (!(a >= 0 && b >= 0 && a < (double)(s->wide - 1) && b < (double)(s->high - 1))) continue;
+        if (!meets(s, p, &a, &b)) continue;
+        double depth = vector_dot(s->way, p);
         size_t column = (size_t)a, row = (size_t)b, cell = row * s->wide + column;
         a -= (double)column, b -= (double)row;
         add_to_cell(s, cell, (1 - a) * (1 - b), depth);
@@ -112,9 +126,8 @@ static double cell_cover(const Screen *s, size_t cell, double depth) {
 
 // The share of the light that does not reach a place.
 static double shade_at(const Screen *s, const double *p) {
-    double a = (vector_dot(s->u, p) - s->low[0]) / s->cell, b = (vector_dot(s->v, p) - s->low[1]) / s->cell,
-           depth = vector_dot(s->way, p);
-    if (!(a >= 0 && b >= 0 && a < (double)(s->wide - 1) && b < (double)(s->high - 1))) return 0;
+    double a, b, depth = vector_dot(s->way, p);
+    if (!meets(s, p, &a, &b)) return 0;
     size_t column = (size_t)a, row = (size_t)b, cell = row * s->wide + column;
     a -= (double)column, b -= (double)row;
     return (1 - b) * ((1 - a) * cell_cover(s, cell, depth) + a * cell_cover(s, cell + 1, depth)) +

@@ -26,7 +26,7 @@ typedef struct ShadeMemory {
     Arena *arena;
 } ShadeMemory;
 
-// NULL if memory is short.
+// Not initialised. NULL if memory is short.
 void *shade_array(ShadeMemory memory, size_t count, size_t size);
 
 // The particles of bodies, or those that stand still.
@@ -46,6 +46,8 @@ Screen screen_make(ShadeMemory memory);
 // Around bodies at x; with room for places that they may go to, or as small as can be. False if they are too far apart.
 bool screen_place(Screen *screen, const double way[3], const real *x, const ShadeGroup *bodies, double spread,
                   bool room);
+// Whether all of the bodies at x are on it.
+bool screen_holds(const Screen *screen, const real *x, const ShadeGroup *bodies);
 // The light meets the bodies at x (.., 3). Those that are not on the screen shade nothing.
 void screen_cast(Screen *screen, const real *x, const ShadeGroup *bodies);
 // The share of the light that does not reach each of a group's particles, which are at x.

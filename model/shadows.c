@@ -19,6 +19,7 @@ typedef struct Look {
 struct Shadows {
     size_t count, D; // particles and features
     ShadeGroup bodies, still;
+    double spread; // metres
     Screen screen;
     double *shown; // (count, 2) the shade at the present, and what particles show of it
     Look look;
@@ -54,6 +55,7 @@ static double shown(const Features *f, size_t particle, const Look *look) {
 // What particles show of the shade at them. Some show none, because a light is not found exactly, or because what is in
 // sight beside a body stands for what it hides. The look is found once more without those.
 static void find_shown(const Features *f, const ShadeGroup *still, const double *shade, Look *look, double *shows) {
+    memset(shows, 0, still->count * sizeof *shows);
     find_look(f, still, shade, look);
     for (size_t k = 0; k < still->count && look->length2 > 0; k++)
         shows[k] = shown(f, still->particle[k], look) < shade[k] / 2 ? 0 : shade[k];
@@ -78,9 +80,9 @@ Shadows *shadows_find(ShadeMemory memory, const ShadeScene *scene, const double 
     Shadows *s = shade_array(memory, 1, sizeof *s);
     Features features = {D, feature};
     if (!s || !begin(memory, scene, D, s)) return NULL;
-    double spread = shade_spread(scene, &s->bodies);
-    if (!(spread > 0 && isfinite(spread))) return NULL;
-    if (!screen_place(&s->screen, way, scene->x, &s->bodies, spread, true)) return NULL;
+    s->spread = shade_spread(scene, &s->bodies);
+    if (!(s->spread > 0 && isfinite(s->spread))) return NULL;
+    if (!screen_place(&s->screen, way, scene->x, &s->bodies, s->spread, true)) return NULL;
     double *shade = shade_array(memory, s->still.count, sizeof *shade),
            *shows = shade_array(memory, s->still.count, sizeof *shows);
     if (memory.device->failed) return NULL;
@@ -124,8 +126,12 @@ const real *shadows_change(Tape *tape, Shadows *s, const real *moved) {
 
 void shadows_cast(ShadeMemory memory, Shadows *s, const ShadeScene *scene, const double *shown, real *feature) {
     ShadeGroup bodies = shade_group(memory, scene, true), still = shade_group(memory, scene, false);
-    double *shade = shade_array(memory, still.count, sizeof *shade);
+    double *shade = shade_array(memory, still.count, sizeof *shade), way[3], spread = s->spread;
+    memcpy(way, s->screen.way, sizeof way);
     if (memory.device->failed) return;
+    if (!screen_holds(&s->screen, scene->x, &bodies) &&
+        !screen_place(&s->screen, way, scene->x, &bodies, spread, false))
+        return;
     screen_cast(&s->screen, scene->x, &bodies);
     screen_shade(&s->screen, scene->x, &still, shade);
     add_change(s, &still, shown, shade, feature);

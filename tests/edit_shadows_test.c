@@ -101,7 +101,7 @@ static void from_another_file(void **state) {
     RolloutFile file = rollout_of(&world), other = rollout_of(&world), same = rollout_of(&world);
     edit(&other, 0, "keep: {label: 1}");
     other.light[0] = other.light[1] = other.light[2] = 0; // only the edited scene's counts
-    EditAppend aside = {.by = {0.5, -0.4, 0}}, far = {.by = {0, 2, 0}};
+    EditAppend aside = {.by = {0.5, -0.4, 0}}, far = {.by = {0, 5, 0}};
     assert_status_ok(edit_append(&file, &other, &aside, cpu, &report, &err), err);
     check(&file, 0, (const double[][3]){{FROM[0], FROM[1], FROM[2]}, {FROM[0] + 0.5, FROM[1] - 0.4, FROM[2]}}, 2);
     rollout_file_free(&file);
@@ -112,6 +112,22 @@ static void from_another_file(void **state) {
     rollout_file_free(&file);
     rollout_file_free(&other);
     rollout_file_free(&same);
+}
+
+// With all of the scene goes its light.
+static void all_at_once(void **state) {
+    (void)state;
+    RolloutFile file = rollout_of(&world);
+    double way[3], length = sqrt(WAY[0] * WAY[0] + WAY[1] * WAY[1] + WAY[2] * WAY[2]);
+    edit(&file, 0, "move: {all: true, by: [1, 10, 0]}");
+    edit(&file, 0, "scale: {all: true, factor: 2}");
+    edit(&file, 0, "rotate: {all: true, axis: [0, 0, 1], angle: 90}");
+    assert_memory_equal(file.sets[0].features, world.feature, D * N * sizeof *world.feature);
+    memcpy(way, (double[]){-WAY[1] / length, WAY[0] / length, WAY[2] / length}, sizeof way);
+    for (int c = 0; c < 3; c++) assert_close(file.light[c], way[c], 1e-9, 0);
+    edit(&file, 0, "remove: {moving: true}"); // the shadow is known where it is now
+    check(&file, 0, NULL, 0);
+    rollout_file_free(&file);
 }
 
 // Edits that move nothing leave every bit; without a light, all do.
@@ -128,7 +144,7 @@ static void otherwise_nothing_changes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_edits), cmocka_unit_test(at_a_later_step),
-                                       cmocka_unit_test(from_another_file),
+                                       cmocka_unit_test(from_another_file), cmocka_unit_test(all_at_once),
                                        cmocka_unit_test(otherwise_nothing_changes)};
     make(&world, 0, DARK);
     cpu = world.device;

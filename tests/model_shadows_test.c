@@ -165,6 +165,22 @@ static void as_they_are_drawn(void **state) {
     for (int k = 0; k < 2; k++) forget(&w[k]);
 }
 
+// Light that no particle keeps from another shows nothing, in whatever memory it is looked for.
+static void nothing_is_shaded(void **state) {
+    (void)state;
+    static World w;
+    Arena memory;
+    make(&w, 0, DARK);
+    arena_init(&memory, arena_host_source());
+    memset(arena_alloc(&memory, 4 << 20), 0x4d, 4 << 20); // numbers such as 8e63
+    arena_reset(&memory);
+    ShadeMemory from = {w.device, &memory};
+    assert_null(shadows_find(from, &w.scene.shade, (double[]){0, 0, 1}, D, w.feature));
+    assert_true(!w.device->failed);
+    arena_free(&memory);
+    forget(&w);
+}
+
 // Whether the ball at a frame of the movie takes the light of x.
 static bool in_shade(int frame, const double x[3]) {
     double a = 0, b = 0, c = -0.09;
@@ -272,8 +288,8 @@ static void go_with_a_step(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_bodies), cmocka_unit_test(as_they_are_drawn),
-                                       cmocka_unit_test(stay_with_bodies), cmocka_unit_test(nothing_to_go_by),
-                                       cmocka_unit_test(go_with_a_step)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_bodies),    cmocka_unit_test(as_they_are_drawn),
+                                       cmocka_unit_test(stay_with_bodies),  cmocka_unit_test(nothing_to_go_by),
+                                       cmocka_unit_test(nothing_is_shaded), cmocka_unit_test(go_with_a_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
