@@ -33,6 +33,7 @@ Status scene_cast_shadows(EditScene *scene, Status status, Error *err) {
     }
     free(now->shown);
     now->shown = NULL;
+    scene->shadows = NULL;
     arena_free(&scene->memory);
     return status;
 }

@@ -15,8 +15,9 @@ enum {
 static const double FIRST_TURN = 0.06, LAST = 0.004; // radians: how far around the best direction
 static const double EXPLAINED = 0.45;                // least correlation of shadows and darkness
 static const double CHANGED = 4;                     // squared changes of shade: less is no evidence
-static const double MOVED = 0.1; // of what shadows should do between the two frames: less, and they are marks
-static const double SAME = 0.02; // of the depth: so near to it, a pixel shows the same place
+static const double MOVED = 0.1;    // of what shadows should do between the two frames: less, and they are marks
+static const double SAME = 0.02;    // of the depth: so near to it, a pixel shows the same place
+static const double WIDEST = 0.125; // of the picture's width: what a particle covers to each side, at most
 
 typedef struct Search {
     Tape *tape;
@@ -143,9 +144,9 @@ static bool find_pixel(const Sights *s, size_t frame, size_t view, const real *x
     return *z > 0 && xy[0] >= 0 && xy[1] >= 0 && xy[0] < o->W && xy[1] < o->H;
 }
 
-// Marks the pixels around xy that a particle of a body covers.
-static void mark(const Observation *o, bool *body, const double xy[2], double radius) {
-    long H = o->H, W = o->W, x = (long)xy[0], y = (long)xy[1], r = (long)ceil(fmin(radius, (double)W));
+// The pixels around xy that a particle of a body covers.
+static void cover(const Observation *o, bool *body, const double xy[2], double radius) {
+    long H = o->H, W = o->W, x = (long)xy[0], y = (long)xy[1], r = (long)ceil(fmin(radius, WIDEST * (double)W));
     for (long row = y - r > 0 ? y - r : 0; row <= y + r && row < H; row++)
         for (long column = x - r > 0 ? x - r : 0; column <= x + r && column < W; column++)
             body[row * W + column] = true;
@@ -164,7 +165,7 @@ static bool see(Search *q, const Observation *o, Sights *out) {
             for (size_t k = 0; k < q->bodies.count; k++) {
                 double xy[2], z;
                 if (find_pixel(out, frame, view, x[frame] + 3 * (size_t)q->bodies.particle[k], xy, &z))
-                    mark(o, out->body + image * pixels, xy, q->spread / 2 * o->intrinsics[9 * view] / z);
+                    cover(o, out->body + image * pixels, xy, q->spread / 2 * o->intrinsics[9 * view] / z);
             }
         }
     return true;
