@@ -8,10 +8,11 @@ seconds_most=${VPD_STOP_SECONDS:-4} # from the signal to the end
 now() { echo $(($(date +%s%N) / 1000000)); }
 nap() { sleep "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))"; }
 
-# Until the program waits for signals: it has SIGTERM (bit 14) blocked. Before, one ends it as it ends any program.
+# Until the program waits for signals: it has SIGUSR1 (bit 9) blocked. Before, one ends it as it ends any program. (Bash
+# blocks SIGTERM and SIGINT in a child that has not begun to be the program.)
 wait_for_start() { # PID
   local blocked
-  while blocked=$(sed -n 's/^SigBlk:\t*//p' "/proc/$1/status" 2>/dev/null) && [ $((0x0$blocked >> 14 & 1)) = 0 ]; do sleep 0.01; done
+  while blocked=$(sed -n 's/^SigBlk:\t*//p' "/proc/$1/status" 2>/dev/null) && [ $((0x0$blocked >> 9 & 1)) = 0 ]; do sleep 0.01; done
 }
 
 # cut SIGNAL MILLISECONDS COMMAND...: into $status, $took (milliseconds from the signal on) and $folder/stderr
