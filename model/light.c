@@ -4,6 +4,7 @@
 #include "base/camera.h"
 #include "base/check.h"
 #include "base/vector.h"
+#include "motion/views.h"
 
 #include <math.h>
 #include <string.h>
@@ -134,53 +135,49 @@ typedef struct Sights {
     bool *body;         // (2,V,H,W) whether a pixel shows a body
 } Sights;
 
-// The pixel of x, and its depth z. False if it is out of the picture.
-static bool find_pixel(const Sights *s, size_t frame, size_t view, const real *x, double xy[2], double *z) {
-    const Observation *o = s->o;
-    double q[3], turned[3] = {(double)x[0], (double)x[1], (double)x[2]}, place[3];
-    observation_turn_back(o, turned, place);
-    pose_apply(s->from_world + 16 * (frame * (size_t)o->V + view), place, q);
-    *z = camera_project(o->intrinsics + 9 * view, q, xy);
-    return *z > 0 && xy[0] >= 0 && xy[1] >= 0 && xy[0] < o->W && xy[1] < o->H;
+// The pixel of x in a frame, (V,H,W), and its depth; 0 if it is out of the picture.
+static double find_pixel(const Sights *s, size_t frame, size_t view, const real *x, size_t *pixel) {
+    const double place[3] = {(double)x[0], (double)x[1], (double)x[2]};
+    return views_find_pixel(s->o, view, s->from_world + 16 * (frame * (size_t)s->o->V + view), place, pixel);
 }
 
-// The pixels around xy that a particle of a body covers.
-static void cover(const Observation *o, bool *body, const double xy[2], double radius) {
-    long H = o->H, W = o->W, x = (long)xy[0], y = (long)xy[1], r = (long)ceil(fmin(radius, WIDEST * (double)W));
+// The pixels around one that a particle of a body covers.
+static void cover(const Observation *o, size_t pixel, double radius, bool *body) {
+    long H = o->H, W = o->W, x = (long)pixel % W, y = (long)pixel / W % H, view = (long)pixel / (W * H),
+         r = (long)ceil(fmin(radius, WIDEST * (double)W));
     for (long row = y - r > 0 ? y - r : 0; row <= y + r && row < H; row++)
         for (long column = x - r > 0 ? x - r : 0; column <= x + r && column < W; column++)
-            body[row * W + column] = true;
+            body[(view * H + row) * W + column] = true;
 }
 
 static bool see(Search *q, const Observation *o, Sights *out) {
-    size_t V = (size_t)o->V, pixels = (size_t)o->H * (size_t)o->W;
+    size_t V = (size_t)o->V, pixels = observation_pixels(o);
     const real *x[2] = {q->scene->before, q->scene->shade.x};
-    *out = (Sights){o, shade_array(memory_of(q), 32 * V, sizeof(double)), shade_array(memory_of(q), 2 * V * pixels, 1)};
+    *out = (Sights){o, shade_array(memory_of(q), 32 * V, sizeof(double)), shade_array(memory_of(q), 2 * pixels, 1)};
     if (q->tape->device->failed) return false;
-    memset(out->body, 0, 2 * V * pixels);
+    memset(out->body, 0, 2 * pixels);
     for (size_t frame = 0; frame < 2; frame++)
         for (size_t view = 0; view < V; view++) {
-            size_t pose = ((size_t)o->F - 2 + frame) * V + view, image = frame * V + view;
-            pose_inverse(o->world_from_camera + 16 * pose, out->from_world + 16 * image);
+            const double *pose = o->world_from_camera + 16 * (((size_t)o->F - 2 + frame) * V + view);
+            pose_inverse(pose, out->from_world + 16 * (frame * V + view));
             for (size_t k = 0; k < q->bodies.count; k++) {
-                double xy[2], z;
-                if (find_pixel(out, frame, view, x[frame] + 3 * (size_t)q->bodies.particle[k], xy, &z))
-                    cover(o, out->body + image * pixels, xy, q->spread / 2 * o->intrinsics[9 * view] / z);
+                size_t pixel;
+                double z = find_pixel(out, frame, view, x[frame] + 3 * (size_t)q->bodies.particle[k], &pixel);
+                if (z > 0) cover(o, pixel, q->spread / 2 * o->intrinsics[9 * view] / z, out->body + frame * pixels);
             }
         }
     return true;
 }
 
 // The darkness of a place in one of the frames, in the view that shows it now; NAN if it is out of sight there.
-static double darkness_in(const Sights *s, size_t frame, const real *x, int32_t pixel) {
+static double darkness_in(const Sights *s, size_t frame, const real *x, int32_t shown) {
     const Observation *o = s->o;
-    size_t H = (size_t)o->H, W = (size_t)o->W, V = (size_t)o->V, view = (size_t)pixel / (H * W);
-    double xy[2], z;
-    if (!find_pixel(s, frame, view, x, xy, &z)) return NAN;
-    size_t at = (size_t)xy[1] * W + (size_t)xy[0], in_all = (((size_t)o->F - 2 + frame) * V + view) * H * W + at;
-    if (s->body[(frame * V + view) * H * W + at] || !(fabs((double)o->depth[in_all] - z) < SAME * z)) return NAN;
-    const uint8_t *rgb = o->rgb + 3 * in_all;
-    return -((double)rgb[0] + rgb[1] + rgb[2]) / 255;
+    size_t pixels = observation_pixels(o), view = (size_t)shown / ((size_t)o->H * (size_t)o->W), pixel;
+    double z = find_pixel(s, frame, view, x, &pixel);
+    if (!(z > 0) || s->body[frame * pixels + pixel]) return NAN;
+    size_t at = ((size_t)o->F - 2 + frame) * pixels + pixel;
+    if (!(fabs((double)o->depth[at] - z) < SAME * z)) return NAN;
+    return -((double)o->rgb[3 * at] + o->rgb[3 * at + 1] + o->rgb[3 * at + 2]) / 255;
 }
 
 // Sums over particles, from which the line of y over x follows.

@@ -35,13 +35,17 @@ bool views_inner(const Views *f, size_t pixel) {
     return row > 0 && column > 0 && row < H - 1 && column < W - 1;
 }
 
-double views_project(const Views *f, size_t v, const double x[3], size_t *pixel) {
+double views_find_pixel(const Observation *o, size_t v, const double from_world[16], const double x[3], size_t *pixel) {
     double back[3], q[3], xy[2];
-    int H = f->o->H, W = f->o->W;
-    observation_turn_back(f->o, x, back);
-    pose_apply(f->from_world + 16 * v, back, q);
-    double z = camera_project(f->o->intrinsics + 9 * v, q, xy);
+    int H = o->H, W = o->W;
+    observation_turn_back(o, x, back);
+    pose_apply(from_world, back, q);
+    double z = camera_project(o->intrinsics + 9 * v, q, xy);
     if (!(z > 0) || !(xy[0] >= 0 && xy[0] < W && xy[1] >= 0 && xy[1] < H)) return 0;
     *pixel = (v * (size_t)H + (size_t)xy[1]) * (size_t)W + (size_t)xy[0];
     return z;
+}
+
+double views_project(const Views *f, size_t v, const double x[3], size_t *pixel) {
+    return views_find_pixel(f->o, v, f->from_world + 16 * v, x, pixel);
 }

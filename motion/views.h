@@ -27,7 +27,11 @@ static inline size_t views_of(const Views *f, size_t point) {
 // Whether a pixel has another one on all sides.
 bool views_inner(const Views *views, size_t pixel);
 
-// The pixel of view v that x falls into. Returns its depth z there; 0 if it is behind the camera or out of the picture.
+// The pixel of view v that x falls into, (v * H + row) * W + column. Returns its depth z there; 0 if it is behind the
+// camera or out of the picture.
 double views_project(const Views *views, size_t v, const double x[3], size_t *pixel);
+// The same with the pose (4,4) of any frame.
+double views_find_pixel(const Observation *observation, size_t v, const double from_world[16], const double x[3],
+                        size_t *pixel);
 
 #endif

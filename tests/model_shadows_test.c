@@ -132,7 +132,8 @@ static void count_drawn(RolloutWorkspace *workspace, const World *w, const Rollo
     *darker = *lighter = 0;
     for (size_t i = 0; i < FLOOR; i++) {
         double by = (double)(scene.particles.f->value[D * i] - w->feature[D * i]);
-        *darker += by<-0.1, *lighter += by> 0.1;
+        if (by < -0.1) ++*darker;
+        if (by > 0.1) ++*lighter;
     }
 }
 
