@@ -15,20 +15,9 @@
 #ifndef VPD_INFER_MOTION_H
 #define VPD_INFER_MOTION_H
 
+#include "base/line_fit.h"
 #include "infer/metrics.h"
 #include "model/config.h"
-
-// Sums for regressing y on x.
-typedef struct LineFit {
-    double x, y, xx, xy, yy;
-    size_t count;
-} LineFit;
-
-void line_fit_add(LineFit *fit, double x, double y);
-// NaN if the samples do not determine them.
-double line_fit_slope(const LineFit *fit);         // through the origin: sum xy / sum xx
-double line_fit_slope_centred(const LineFit *fit); // with an intercept
-double line_fit_correlation(const LineFit *fit);
 
 typedef struct MotionTally {
     // one value per object, metres

@@ -3,7 +3,6 @@
 // support radii, features.
 #include "base/check.h"
 #include "model/body_labels.h"
-#include "model/light.h"
 #include "model/vpd.h"
 #include "motion/flags.h"
 #include "motion/hidden.h"
@@ -179,16 +178,6 @@ static size_t find_bodies(Tape *tape, const Vpd *model, const Observation *histo
     return add_images(tape, history, &seen->field, chosen, &scene->bodies);
 }
 
-static void find_light(Tape *tape, const Observation *history, const Chosen *chosen, Scene *scene) {
-    const SceneBodies *bodies = &scene->bodies;
-    LightScene of = {.shade = {bodies->count, bodies->now, bodies->body},
-                     .before = bodies->before,
-                     .colour = chosen->colour,
-                     .pixel = chosen->pixel};
-    double way[3];
-    if (!tape->device->failed && light_find(tape, history, &of, way)) memcpy(scene->light, way, sizeof way);
-}
-
 Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, const MotionSeen *seen,
                  SceneKey key, Scene *scene, Error *err) {
     int T = (int)model->config.model.T, first = first_set(model);
@@ -215,7 +204,7 @@ Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Obser
     scene->colour = chosen.colour;
     scene->moving = chosen.moving;
     observation_background(history, scene->background);
-    if (vpd_has_bodies(model)) find_light(tape, history, &chosen, scene);
+    observation_turn(history, seen->light, scene->light);
     return device_status(tape->device, err);
 }
 

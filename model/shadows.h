@@ -3,7 +3,7 @@
 #ifndef VPD_MODEL_SHADOWS_H
 #define VPD_MODEL_SHADOWS_H
 
-#include "model/shade.h"
+#include "motion/shade.h"
 #include "nn/tape.h"
 
 // What particles show of shadows.

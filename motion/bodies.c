@@ -144,8 +144,7 @@ static void nearest_rotation(double *m) {
     }
 }
 
-// Where the body's motion says that x was.
-static void place_before(const Body *b, const real *x, double *out) {
+void body_place_before(const Body *b, const real *x, double out[3]) {
     double r[3];
     for (int c = 0; c < 3; c++) r[c] = (double)x[c] - (double)b->centre[c];
     for (int c = 0; c < 3; c++) {
@@ -156,7 +155,7 @@ static void place_before(const Body *b, const real *x, double *out) {
 
 static double point_error(const MotionField *f, const Body *b, size_t i) {
     double before[3], sum = 0;
-    place_before(b, f->position + 3 * i, before);
+    body_place_before(b, f->position + 3 * i, before);
     for (size_t c = 0; c < 3; c++)
         sum += square((double)f->position[3 * i + c] - (double)f->motion[3 * i + c] - before[c]);
     return sqrt(sum);
@@ -305,7 +304,7 @@ Status bodies_find(const MotionField *field, BodyLengths lengths, Bodies *out, E
 
 static void put_motion(const Body *b, MotionField *f, size_t i) {
     double before[3];
-    place_before(b, f->position + 3 * i, before);
+    body_place_before(b, f->position + 3 * i, before);
     for (size_t c = 0; c < 3; c++) {
         f->motion[3 * i + c] = (real)((double)f->position[3 * i + c] - before[c]);
         for (size_t d = 0; d < 3; d++) f->gradient[9 * i + 3 * c + d] = (real)(c == d) - b->turn[3 * d + c];

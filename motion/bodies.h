@@ -23,6 +23,9 @@ typedef struct Body {
     bool bends;          // several motions that agree where they meet
 } Body;
 
+// Where a point of the body at x was one time step before.
+void body_place_before(const Body *body, const real *x, double before[3]);
+
 // Starts as {0}.
 typedef struct Bodies {
     size_t points, count;

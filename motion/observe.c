@@ -136,8 +136,8 @@ Status motion_from_clouds(Tape *tape, const MotionOptions *o, const PointCloud *
 
 // Only the field, whose bodies correct the flags of the last frame.
 static Status observe_field(Tape *tape, const MotionOptions *o, const Observation *observation, PointCloud *now,
-                            const PointCloud *past, MotionField *out, Error *err) {
-    Status status = motion_from_clouds(tape, o, now, past, out, err);
+                            const PointCloud *past, MotionSeen *out, Error *err) {
+    Status status = motion_from_clouds(tape, o, now, past, &out->field, err);
     return status == STATUS_OK && o->flags ? observe_bodies(tape, o, seen_key(o), observation, now, past, out, err)
                                            : status;
 }
@@ -150,7 +150,7 @@ static Status observe(Tape *tape, const MotionOptions *o, const Observation *obs
         PointCloud *now = &cloud[f % 2], *past = &cloud[(f + 1) % 2];
         status = see_frame(tape, o, observation, f, now, err);
         if (status == STATUS_OK && o->velocity && f > 0 && f == F - 1)
-            status = observe_field(tape, o, observation, now, past, &out->field, err);
+            status = observe_field(tape, o, observation, now, past, out, err);
         if (status == STATUS_OK && o->flags) flags_pack(now, out->moving + (size_t)f * out->flag_bytes);
     }
     return status;

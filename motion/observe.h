@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The motion in posed RGB-D frames (docs/model.md, "Moving flags" and "Scene flow"). It is computed once, before
 // encoding:
-//   motion_observe  T input frames -> moving flags of pixels, and the motion into the last frame
+//   motion_observe  T input frames -> moving flags of pixels, the motion into the last frame, and the light
 // It depends only on the frames and a few lengths, not on weights. An observation's rotation is ignored here.
 #ifndef VPD_MOTION_OBSERVE_H
 #define VPD_MOTION_OBSERVE_H
@@ -14,7 +14,7 @@
 
 // Raised with every change by which the same frames and options give other motion, so that motion that training kept
 // in a file is measured anew.
-enum { MOTION_VERSION = 12 };
+enum { MOTION_VERSION = 13 };
 
 typedef struct MotionOptions {
     bool crop;               // ignore points outside the workspace box
@@ -32,6 +32,7 @@ typedef struct MotionSeen {
                        // mirror images
     size_t frames, flag_bytes;
     uint8_t *moving; // (frames, flag_bytes) one bit per pixel (view * H + row) * W + column; NULL: no pixel moves
+    double light[3]; // the way of the light that casts the shadows of bodies (motion/light.h); 0: none is known
 } MotionSeen;
 
 void motion_seen_free(MotionSeen *seen); // accepts {0}

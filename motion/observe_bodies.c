@@ -3,10 +3,13 @@
 
 #include "motion/bodies.h"
 #include "motion/hidden.h"
+#include "motion/light.h"
 #include "motion/mirror.h"
 #include "nn/choose.h"
 
 #include <string.h>
+
+enum { LIGHT_POINTS = 16384 }; // by which a light is searched
 
 // Points that stand still, those with the smallest keys.
 static size_t choose_still(const PointCloud *now, RandomKey key, Keyed *items) {
@@ -67,8 +70,48 @@ static Status add_resting(Tape *tape, const MotionOptions *o, RandomKey key, con
     return status;
 }
 
+// Where each of `count` points was in the frame before.
+static void place_before(const Bodies *bodies, const int32_t *body, const real *x, size_t count, real *before) {
+    memcpy(before, x, 3 * count * sizeof *x);
+    for (size_t i = 0; i < count; i++) {
+        double at[3];
+        if (body[i] < 0 || (size_t)body[i] >= bodies->count) continue; // it stands, or rests
+        body_place_before(&bodies->list[body[i]], x + 3 * i, at);
+        for (size_t c = 0; c < 3; c++) before[3 * i + c] = (real)at[c];
+    }
+}
+
+// The frame's points with the smallest keys, in their order.
+static LightScene light_scene(Tape *tape, const PointCloud *now, RandomKey key, const Bodies *bodies,
+                              const int32_t *body) {
+    size_t all = now->count, count = all < LIGHT_POINTS ? all : LIGHT_POINTS;
+    Keyed *items = tape_context(tape, (all + 1) * sizeof *items);
+    real *x = tape_context(tape, (9 * count + 1) * sizeof *x);
+    int32_t *of = tape_context(tape, (2 * count + 1) * sizeof *of);
+    if (tape->device->failed) return (LightScene){0};
+    for (size_t i = 0; i < all; i++) items[i] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};
+    choose_sort(items, all);
+    for (size_t k = 0; k < count; k++) {
+        size_t i = (size_t)items[k].index;
+        memcpy(x + 3 * k, now->position + 3 * i, 3 * sizeof *x);
+        memcpy(x + 6 * count + 3 * k, now->colour + 3 * i, 3 * sizeof *x);
+        of[k] = body[i], of[count + k] = now->pixel[i];
+    }
+    place_before(bodies, of, x, count, x + 3 * count);
+    return (LightScene){{count, x, of}, x + 3 * count, x + 6 * count, of + count};
+}
+
+static Status find_light(Tape *tape, const Observation *observation, RandomKey key, const PointCloud *now,
+                         const Bodies *bodies, const int32_t *body, double light[3], Error *err) {
+    LightScene scene = light_scene(tape, now, key, bodies, body);
+    double way[3];
+    if (!tape->device->failed && light_find(tape, observation, &scene, way)) memcpy(light, way, sizeof way);
+    return device_status(tape->device, err);
+}
+
 Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, const Observation *observation,
-                      PointCloud *now, const PointCloud *past, MotionField *field, Error *err) {
+                      PointCloud *now, const PointCloud *past, MotionSeen *seen, Error *err) {
+    MotionField *field = &seen->field;
     int32_t *body = tape_context(tape, (now->count + 1) * sizeof *body); // of each point of the frame
     BodyLengths lengths = {o->extent, o->colour_length};
     Bodies bodies = {0};
@@ -80,6 +123,7 @@ Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, const O
         status = add_resting(tape, o, key, observation, now, body, (int32_t)bodies.count, field, err);
     if (status == STATUS_OK) bodies_put(&bodies, field);
     if (status == STATUS_OK) status = mirror_add(observation, now, body, o->extent, field, err);
+    if (status == STATUS_OK) status = find_light(tape, observation, key, now, &bodies, body, seen->light, err);
     bodies_free(&bodies);
     return status;
 }

@@ -3,7 +3,7 @@
 #ifndef VPD_TESTS_SHADOW_WORLD_H
 #define VPD_TESTS_SHADOW_WORLD_H
 
-#include "model/light.h"
+#include "motion/light.h"
 #include "nn/backend.h"
 #include "tests/test.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Motion that training keeps: the same bits from its file as from the frames, in turned worlds too, across runs; and
 // files that are damaged, or of other data or options.
+#include "base/vector.h"
 #include "tests/flow_movie.h"
 #include "train/motion_cache.h"
 
@@ -100,8 +101,10 @@ static bool same_field(const MotionField *a, const MotionField *b) {
 
 static bool same(const MotionSeen *a, const MotionSeen *b) {
     return same_field(&a->field, &b->field) && a->frames == b->frames && a->flag_bytes == b->flag_bytes &&
-           !memcmp(a->moving, b->moving, a->frames * a->flag_bytes);
+           !memcmp(a->moving, b->moving, a->frames * a->flag_bytes) && !memcmp(a->light, b->light, sizeof a->light);
 }
+
+static const double LIGHT[3] = {0.48, -0.6, -0.64};
 
 // What a step takes from the cache is what the frames show, whatever their pictures are and however they are turned.
 static void a_frame_is_seen_once(void **state) {
@@ -122,6 +125,9 @@ static void a_frame_is_seen_once(void **state) {
     assert_false(same(&own, see(&f, 2, NULL, later))); // the planted difference
     assert_true(same(&own, see(&f, 2, NULL, present)));
     open_cache(&f); // the next run
+    assert_true(same(&own, see(&f, 2, NULL, present)));
+    memcpy(own.light, LIGHT, sizeof own.light);
+    assert_status_ok(motion_cache_keep_seen(&f.cache, present, &own, &err), err);
     assert_true(same(&own, see(&f, 2, NULL, present)));
     assert_true(said(&f, ""));
     motion_seen_free(&own);
@@ -145,11 +151,13 @@ static void an_encoding_takes_what_was_seen(void **state) {
         assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, seen, key, &scene, &err), err);
         for (size_t n = 0; n < scene_present(&scene)->x->rows; n++) moving += scene.moving[n] > 0;
         assert_true(moving > 10);
-        // Of nothing that moves.
+        // Of nothing that moves, in a light that turns with the scene.
         MotionSeen still = copy_of(seen);
+        memcpy(still.light, LIGHT, sizeof still.light);
         memset(still.moving, 0, still.frames * still.flag_bytes);
         assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, &still, key, &scene, &err), err);
         for (size_t n = 0; n < scene_present(&scene)->x->rows; n++) assert_true(scene.moving[n] == 0);
+        for (int c = 0; c < 3; c++) assert_close(scene.light[c], vector_dot(turns[i] + 3 * c, LIGHT), 0, 1e-12);
         motion_seen_free(&still);
     }
     teardown(&f);
@@ -264,14 +272,14 @@ static void sums_of(const MotionField *field, double sum[SUMS]) {
 }
 
 // Files are kept as long as MOTION_VERSION is the same. Whoever changes these numbers raises it.
-static void these_are_the_numbers_of_version_12(void **state) {
+static void these_are_the_numbers_of_version_13(void **state) {
     (void)state;
     static Fixture f;
     const double seen_sum[SUMS] = {50.5706985, 20.1256958, -15.0827595, 106.069681, 1020, 504};
     double seen[SUMS];
     setup(&f);
     sums_of(&see(&f, 0, NULL, present)->field, seen);
-    assert_int_equal(MOTION_VERSION, 12);
+    assert_int_equal(MOTION_VERSION, 13);
     // Instruction sets agree to all digits; 1e-5: roundings of other compilers.
     for (int c = 0; c < SUMS; c++) assert_close(seen[c], seen_sum[c], 0, 1e-5);
     teardown(&f);
@@ -329,7 +337,7 @@ int main(void) {
         cmocka_unit_test(a_damaged_record_is_measured_again),
         cmocka_unit_test(a_foreign_file_is_emptied),
         cmocka_unit_test(records_of_another_process),
-        cmocka_unit_test(these_are_the_numbers_of_version_12),
+        cmocka_unit_test(these_are_the_numbers_of_version_13),
         cmocka_unit_test(a_full_disk_is_no_end),
         cmocka_unit_test(what_is_no_file_is_refused),
     };

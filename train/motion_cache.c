@@ -174,6 +174,7 @@ static Status keep_record(MotionCache *cache, VideoFrame of, const MotionSeen *s
                           .points = (uint32_t)field->count,
                           .frames = (uint32_t)seen->frames,
                           .flag_bytes = seen->flag_bytes};
+    memcpy(out->light, seen->light, sizeof out->light);
     size_t flags = seen->frames * seen->flag_bytes, numbers = field->count * MOTION_FIELD_WIDTH * sizeof(real),
            size = record_bytes(field->count, flags);
     char *bytes = reserve(cache, size);
@@ -199,6 +200,7 @@ static const MotionSeen *seen_in(MotionCache *cache, const MotionRecord *record)
                      .frames = record->frames,
                      .flag_bytes = record->flag_bytes,
                      .moving = record->flag_bytes ? (uint8_t *)bytes + record_bytes(record->points, 0) : NULL};
+    memcpy(cache->seen.light, record->light, sizeof record->light);
     return &cache->seen;
 }
 

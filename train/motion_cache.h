@@ -27,6 +27,7 @@ typedef struct MotionRecord {
     int32_t episode, frame;
     uint32_t points, frames;
     uint64_t flag_bytes;
+    double light[3];
 } MotionRecord;
 
 // What the motion in a data set depends on, besides the model's options.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/shade.h"
+#include "motion/shade.h"
 
 #include "base/vector.h"
 #include "motion/bodies.h"
@@ -65,7 +65,7 @@ Screen screen_make(ShadeMemory memory) {
 
 static void add_to_cell(Screen *s, size_t cell, double share, double depth) {
     s->cover[cell] += share;
-    s->first[cell] = fmin(s->first[cell], depth);
+    if (depth < s->first[cell]) s->first[cell] = depth;
 }
 
 bool screen_place(Screen *s, const double way[3], const real *x, const ShadeGroup *bodies, double spread, bool room) {
@@ -76,7 +76,10 @@ bool screen_place(Screen *s, const double way[3], const real *x, const ShadeGrou
     for (size_t k = 0; k < bodies->count; k++) {
         position_of(x, bodies->particle[k], p);
         double at[2] = {vector_dot(s->u, p), vector_dot(s->v, p)};
-        for (int c = 0; c < 2; c++) s->low[c] = fmin(s->low[c], at[c]), high[c] = fmax(high[c], at[c]);
+        for (int c = 0; c < 2; c++) {
+            if (at[c] < s->low[c]) s->low[c] = at[c];
+            if (at[c] > high[c]) high[c] = at[c];
+        }
     }
     double wide = high[0] - s->low[0], tall = high[1] - s->low[1];
     s->cell = fmax(spread, (room ? ROOM : 1) * fmax(wide, tall) / CELLS);
@@ -117,7 +120,8 @@ void screen_cast(Screen *s, const real *x, const ShadeGroup *bodies) {
         add_to_cell(s, cell + s->wide, (1 - a) * b, depth);
         add_to_cell(s, cell + s->wide + 1, a * b, depth);
     }
-    for (size_t k = 0; k < s->wide * s->high; k++) s->cover[k] = fmin(s->cover[k], 1);
+    for (size_t k = 0; k < s->wide * s->high; k++)
+        if (s->cover[k] > 1) s->cover[k] = 1;
 }
 
 static double cell_cover(const Screen *s, size_t cell, double depth) {

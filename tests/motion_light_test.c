@@ -2,7 +2,7 @@
 // A thin plate slides on a table, seen from above: its shadow tells the light, and a mark on the table does not,
 // whatever the plate looks like and whatever is thought to be under it.
 #include "base/camera.h"
-#include "model/light.h"
+#include "motion/light.h"
 #include "tests/test.h"
 
 #include <math.h>

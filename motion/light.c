@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/light.h"
+#include "motion/light.h"
 
 #include "base/camera.h"
 #include "base/check.h"
+#include "base/line_fit.h"
 #include "base/vector.h"
 #include "motion/views.h"
 
@@ -180,25 +181,12 @@ static double darkness_in(const Sights *s, size_t frame, const real *x, int32_t 
     return -((double)o->rgb[3 * at] + o->rgb[3 * at + 1] + o->rgb[3 * at + 2]) / 255;
 }
 
-// Sums over particles, from which the line of y over x follows.
-typedef struct Line {
-    double count, x, y, xx, xy;
-} Line;
-
-static void line_add(double x, double y, Line *line) {
-    line->count++, line->x += x, line->y += y, line->xx += x * x, line->xy += x * y;
-}
-
-static double line_spread(const Line *l) { return l->count > 0 ? l->xx - l->x * l->x / l->count : 0; }
-
-static double line_slope(const Line *l) { return (l->xy - l->x * l->y / l->count) / line_spread(l); }
-
 // Whether places grew darker and lighter as the shadows of moving bodies make them. Marks on the floor stay as they
 // are. Without motion nothing speaks against shadows.
 static bool changes_agree(Search *q, const Observation *o, const double way[3]) {
     const LightScene *scene = q->scene;
     double *before = shade_array(memory_of(q), q->still.count, sizeof *before);
-    Line present = {0}, change = {0};
+    LineFit present = {0}, change = {0};
     Sights sights;
     CHECK(o->F > 1); // or nothing has moved
     if (!before || !see(q, o, &sights) || !screen_place(&q->screen, way, scene->shade.x, &q->bodies, q->spread, true))
@@ -211,10 +199,10 @@ static bool changes_agree(Search *q, const Observation *o, const double way[3]) 
         size_t i = q->still.particle[k];
         const real *x = scene->shade.x + 3 * i;
         double darker = darkness_in(&sights, 1, x, scene->pixel[i]) - darkness_in(&sights, 0, x, scene->pixel[i]);
-        line_add(q->shade[k], darkness(scene->colour + 3 * i), &present);
-        if (isfinite(darker)) line_add(q->shade[k] - before[k], darker, &change);
+        line_fit_add(&present, q->shade[k], darkness(scene->colour + 3 * i));
+        if (isfinite(darker)) line_fit_add(&change, q->shade[k] - before[k], darker);
     }
-    return !(line_spread(&change) >= CHANGED) || line_slope(&change) >= MOVED * line_slope(&present);
+    return !(change.xx >= CHANGED) || line_fit_slope_centred(&change) >= MOVED * line_fit_slope_centred(&present);
 }
 
 // False if there are no bodies, or nothing that they could shade.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What bodies take of light that comes from one direction (docs/model.md, "Shadows"). Host memory.
-#ifndef VPD_MODEL_SHADE_H
-#define VPD_MODEL_SHADE_H
+#ifndef VPD_MOTION_SHADE_H
+#define VPD_MOTION_SHADE_H
 
 #include "nn/device.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The distant light that casts the shadows of bodies in an observation (docs/model.md, "Shadows").
-#ifndef VPD_MODEL_LIGHT_H
-#define VPD_MODEL_LIGHT_H
+#ifndef VPD_MOTION_LIGHT_H
+#define VPD_MOTION_LIGHT_H
 
 #include "base/observation.h"
-#include "model/shade.h"
+#include "motion/shade.h"
 #include "nn/tape.h"
 
 // Particles of the last frame, in host memory.
