@@ -24,9 +24,9 @@ typedef struct Frame {
     Views views;
     Planes planes;
     Reach reach[PLANES_MOST];
-    double way[2 * AROUND]; // cosine and sine of the directions
-    int32_t *plane;         // (points) of each that stands; -1: none
-    bool *sees;             // (V) whether a view has points
+    double way[2][AROUND]; // cosine and sine of the directions
+    int32_t *plane;        // (points) of each that stands; -1: none
+    bool *sees;            // (V) whether a view has points
 } Frame;
 
 // A hidden place.
@@ -54,15 +54,18 @@ static void reach_begin(const double normal[3], Reach *r) {
     for (size_t k = 0; k < AROUND; k++) r->most[k] = -INFINITY;
 }
 
-static void reach_add(const double *way, const double *x, Reach *r) {
+static void reach_add(double (*way)[AROUND], const double *x, Reach *r) {
     double a = vector_dot(r->u, x), b = vector_dot(r->v, x);
-    for (size_t k = 0; k < AROUND; k++) r->most[k] = fmax(r->most[k], way[2 * k] * a + way[2 * k + 1] * b);
+    for (size_t k = 0; k < AROUND; k++) {
+        double along = way[0][k] * a + way[1][k] * b;
+        r->most[k] = along > r->most[k] ? along : r->most[k]; // one instruction, as fmax is not
+    }
 }
 
-static bool is_within(const double *way, const double *x, const Reach *r) {
+static bool is_within(const double (*way)[AROUND], const double *x, const Reach *r) {
     double a = vector_dot(r->u, x), b = vector_dot(r->v, x);
     for (size_t k = 0; k < AROUND; k++)
-        if (way[2 * k] * a + way[2 * k + 1] * b > r->most[k]) return false;
+        if (way[0][k] * a + way[1][k] * b > r->most[k]) return false;
     return true;
 }
 
@@ -70,8 +73,8 @@ static void find_planes(double extent, Frame *f) {
     const PointCloud *now = f->views.now;
     f->planes = planes_find(now, extent);
     for (size_t k = 0; k < AROUND; k++) {
-        f->way[2 * k] = cos(2 * acos(-1) * (double)k / AROUND);
-        f->way[2 * k + 1] = sin(2 * acos(-1) * (double)k / AROUND);
+        f->way[0][k] = cos(2 * acos(-1) * (double)k / AROUND);
+        f->way[1][k] = sin(2 * acos(-1) * (double)k / AROUND);
     }
     for (size_t k = 0; k < f->planes.count; k++) reach_begin(f->planes.normal[k], &f->reach[k]);
     for (size_t i = 0; i < now->count; i++) {
