@@ -21,6 +21,7 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
                        .image = tape_context(tape, room)};
     double *x = tape_context(tape, (3 * count + 1) * sizeof *x); // in the field's frame
     if (tape->device->failed) return (SceneBodies){0};
+#pragma omp parallel for schedule(static) num_threads(tape->device->threads) if (count > 64)
     for (size_t i = 0; i < count; i++) {
         observation_turn_back(
             observation,
@@ -34,6 +35,7 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
     memset(out.image, 0, count);
     memcpy(out.now, position, 3 * count * sizeof *position);
     memcpy(out.before, position, 3 * count * sizeof *position);
+#pragma omp parallel for schedule(static) num_threads(tape->device->threads) if (count > 64)
     for (size_t i = 0; i < count; i++) {
         double before[3], turned[3];
         if (out.body[i] < 0) continue;
@@ -59,26 +61,30 @@ static void add_image(const Observation *observation, const MotionField *field, 
     bodies->image[i] = 1;
 }
 
-// Of the first `count` particles, the one of the same body as particle i that is nearest to it; -1: there is none.
-static int32_t nearest_of_body(const SceneBodies *bodies, size_t count, size_t i) {
+// Of `count` particles, the one of the same body as particle i that is nearest to it; -1: there is none.
+static int32_t nearest_of_body(const SceneBodies *bodies, const int32_t *particle, size_t count, size_t i) {
     double least = INFINITY;
     int32_t nearest = -1;
-    for (size_t j = 0; j < count; j++) {
+    for (size_t k = 0; k < count; k++) {
+        size_t j = (size_t)particle[k];
         double d2 = 0;
-        for (size_t c = 0; c < 3 && bodies->body[j] == bodies->body[i]; c++)
-            d2 += pow((double)bodies->now[3 * j + c] - (double)bodies->now[3 * i + c], 2);
-        if (bodies->body[j] == bodies->body[i] && d2 < least) least = d2, nearest = (int32_t)j;
+        if (bodies->body[j] != bodies->body[i]) continue;
+        for (size_t c = 0; c < 3; c++) d2 += pow((double)bodies->now[3 * j + c] - (double)bodies->now[3 * i + c], 2);
+        if (d2 < least) least = d2, nearest = (int32_t)j;
     }
     return nearest;
 }
 
-size_t scene_bodies_add_images(SceneBodies *bodies, const Observation *observation, const MotionField *field,
-                               int32_t *like) {
-    size_t seen = bodies->count, images = 0;
+size_t scene_bodies_add_images(Tape *tape, SceneBodies *bodies, const Observation *observation,
+                               const MotionField *field, int32_t *like) {
+    size_t of_bodies = 0, images = 0;
+    int32_t *particle = tape_context(tape, (bodies->count + 1) * sizeof *particle);
+    for (size_t i = 0; particle && i < bodies->count; i++)
+        if (bodies->body[i] >= 0) particle[of_bodies++] = (int32_t)i;
     for (size_t point = 0; point < field->count; point++) {
         if (!(field->mirrored[point] > 0)) continue;
         add_image(observation, field, point, bodies);
-        like[images] = nearest_of_body(bodies, seen, bodies->count);
+        like[images] = nearest_of_body(bodies, particle, of_bodies, bodies->count);
         if (like[images] >= 0) images++, bodies->count++;
     }
     return images;

@@ -30,9 +30,9 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
                             double extent, size_t count, const real *position, const real *colour, const real *moving);
 
 // Adds mirror images of what is seen of bodies that have particles; like[k] (field->count): the particle of its body
-// that is nearest to the k-th image. Returns their number.
-size_t scene_bodies_add_images(SceneBodies *bodies, const Observation *observation, const MotionField *field,
-                               int32_t *like);
+// that is nearest to the k-th image. Returns their number. If memory is short, the device is marked as failed.
+size_t scene_bodies_add_images(Tape *tape, SceneBodies *bodies, const Observation *observation,
+                               const MotionField *field, int32_t *like);
 
 // Moves the bodies by one time step. If memory is short, the device is marked as failed.
 void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step, SceneBodies *bodies);

@@ -156,7 +156,7 @@ static size_t add_images(Tape *tape, const Observation *history, const MotionFie
                          SceneBodies *bodies) {
     int32_t *like = tape_context(tape, (field->count + 1) * sizeof *like);
     if (!like) return 0;
-    size_t images = scene_bodies_add_images(bodies, history, field, like);
+    size_t images = scene_bodies_add_images(tape, bodies, history, field, like);
     for (size_t k = 0; k < images; k++) {
         size_t i = chosen->count++, j = (size_t)like[k];
         memcpy(chosen->position + 3 * i, bodies->now + 3 * i, 3 * sizeof *chosen->position);

@@ -152,7 +152,7 @@ static void test_images(void **state) {
     for (size_t i = 0; i < SEEN; i++) position[3 * i + 1] = 0.1f + 0.01f * (real)i, moving[i] = 1;
     observation.turn = quarter;
     SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, 2, SEEN, position, colour, moving);
-    assert_int_equal(scene_bodies_add_images(&bodies, &observation, &field, like), IMAGES - 1);
+    assert_int_equal(scene_bodies_add_images(&tape, &bodies, &observation, &field, like), IMAGES - 1);
     assert_int_equal(bodies.count, SEEN + IMAGES - 1);
     for (size_t k = 0; k < IMAGES - 1; k++) {
         const real *now = bodies.now + 3 * (SEEN + k), *before = bodies.before + 3 * (SEEN + k);
