@@ -6,9 +6,10 @@
     python benchmarks/mean_of_weights.py OUT.h5 BASE.h5 WEIGHT:CHECKPOINT.h5 ..
 
 OUT is BASE, a file of `vpd export --checkpoint`, with other values of bodies.*: the weighted mean of the averaged weights
-(/ema) of the checkpoints. They should come from one another by further training. Checksums are as files/checkpoint.h says.
+(/ema) of the checkpoints, and their model.C. They should come from one another by further training. Checksums are as files/checkpoint.h says.
 """
 import argparse
+import re
 import shutil
 
 import h5py
@@ -44,6 +45,19 @@ def checksum_of_file(f):
     return "%016x" % digest(f["config"][()].tobytes(), digest("".join(line + "\n" for line in lines).encode()))
 
 
+def put(group, name, values):
+    """Replaces a dataset by values of perhaps another shape."""
+    del group[name]
+    group.create_dataset(name, data=values)
+
+
+def config_of_width(config, other):
+    """The bytes of a config with the model.C of another one."""
+    width = rb"(\n *C: )(\d+)"
+    found = re.search(width, other.tobytes())[2]
+    return np.frombuffer(re.sub(width, rb"\g<1>" + found, config.tobytes()), np.uint8)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
@@ -62,7 +76,8 @@ def main():
         for name in ema:
             if name.startswith("bodies."):
                 mean = sum(weight * part["ema"][name][()].astype("f8") for weight, part in parts)
-                ema[name][...] = mean.astype(ema[name].dtype)
+                put(ema, name, mean.astype(ema[name].dtype))
+        put(f, "config", config_of_width(f["config"][()], parts[0][1]["config"][()]))
         ema.attrs.modify("checksum", np.bytes_(checksum_of_group(ema)))
         f.attrs.modify("checksum", np.bytes_(checksum_of_file(f)))
 
