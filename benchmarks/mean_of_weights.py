@@ -6,7 +6,8 @@
     python benchmarks/mean_of_weights.py OUT.h5 BASE.h5 WEIGHT:CHECKPOINT.h5 ..
 
 OUT is BASE, a file of `vpd export --checkpoint`, with other values of bodies.*: the weighted mean of the averaged weights
-(/ema) of the checkpoints, and their model.C. They should come from one another by further training. Checksums are as files/checkpoint.h says.
+(/ema) of the checkpoints, and their model.C. They should come from one another by further training. Checksums are as
+files/checkpoint.h says.
 """
 import argparse
 import re

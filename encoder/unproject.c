@@ -17,6 +17,11 @@ void point_cloud_free(PointCloud *cloud) {
     *cloud = (PointCloud){0};
 }
 
+void point_cloud_get(const PointCloud *cloud, size_t point, real *x, real *c) {
+    memcpy(x, cloud->position + 3 * point, 3 * sizeof *x);
+    memcpy(c, cloud->colour + 3 * point, 3 * sizeof *c);
+}
+
 Status point_cloud_reserve(PointCloud *cloud, size_t count, Error *err) {
     if (count <= cloud->capacity) return STATUS_OK;
     if (!array_grow(&cloud->position, count, 3 * sizeof *cloud->position) ||

@@ -28,6 +28,8 @@ typedef struct UnprojectOptions {
 
 Status unproject_frame(const Observation *observation, int frame, UnprojectOptions options, PointCloud *out,
                        Error *err);
+// Copies a point's position and colour to x (3) and c (3).
+void point_cloud_get(const PointCloud *cloud, size_t point, real *x, real *c);
 // Makes room for `count` points; those that are there stay.
 Status point_cloud_reserve(PointCloud *cloud, size_t count, Error *err);
 void point_cloud_free(PointCloud *cloud); // accepts {0}

@@ -53,8 +53,7 @@ static void copy_chosen(Tape *tape, const PointCloud *cloud, const Hidden *hidde
     if (tape->device->failed) return;
     for (size_t i = 0; i < out->count; i++) {
         size_t from = (size_t)selection->items[i].index;
-        memcpy(out->position + 3 * i, cloud->position + 3 * from, 3 * sizeof(real));
-        memcpy(out->colour + 3 * i, cloud->colour + 3 * from, 3 * sizeof(real));
+        point_cloud_get(cloud, from, out->position + 3 * i, out->colour + 3 * i);
         out->moving[i] = cloud->moving[from];
         out->pixel[i] = from < hidden->first ? cloud->pixel[from] : hidden->like[from - hidden->first];
     }

@@ -58,7 +58,7 @@ static void reach_add(double (*way)[AROUND], const double *x, Reach *r) {
     double a = vector_dot(r->u, x), b = vector_dot(r->v, x);
     for (size_t k = 0; k < AROUND; k++) {
         double along = way[0][k] * a + way[1][k] * b;
-        r->most[k] = along > r->most[k] ? along : r->most[k]; // one instruction, as fmax is not
+        r->most[k] = along > r->most[k] ? along : r->most[k]; // fmax is a call, this is an instruction
     }
 }
 

@@ -44,11 +44,6 @@ static Picked pick_moving(Tape *tape, const PointCloud *cloud) {
     return out;
 }
 
-static void copy_point(const PointCloud *cloud, size_t from, real *x, real *c) {
-    memcpy(x, cloud->position + 3 * from, 3 * sizeof *x);
-    memcpy(c, cloud->colour + 3 * from, 3 * sizeof *c);
-}
-
 static FlowPoints upload_points(Tape *tape, size_t count, const real *x, const real *c) {
     return (FlowPoints){count, tape_upload(tape, x, 3 * count, sizeof *x), tape_upload(tape, c, 3 * count, sizeof *c)};
 }
@@ -61,7 +56,7 @@ static FlowPoints upload_picked(Tape *tape, const PointCloud *cloud, const Picke
     real *x = tape_context(tape, (6 * picked->count + 1) * sizeof *x);
     if (!x || !picked->index) return (FlowPoints){0};
     real *c = x + 3 * picked->count;
-    for (size_t i = 0; i < picked->count; i++) copy_point(cloud, (size_t)picked->index[i], x + 3 * i, c + 3 * i);
+    for (size_t i = 0; i < picked->count; i++) point_cloud_get(cloud, (size_t)picked->index[i], x + 3 * i, c + 3 * i);
     return upload_points(tape, picked->count, x, c);
 }
 
@@ -121,7 +116,7 @@ static Status choose_points(Tape *tape, const MotionOptions *o, const PointCloud
     if (count > most) count = most;
     Status status = motion_field_create(count, out, err);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        copy_point(now, (size_t)items[i].index, out->position + 3 * i, out->colour + 3 * i);
+        point_cloud_get(now, (size_t)items[i].index, out->position + 3 * i, out->colour + 3 * i);
     return status;
 }
 
