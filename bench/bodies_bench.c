@@ -7,15 +7,16 @@
 #include "motion/bodies.h"
 #include "motion/flags.h"
 #include "motion/observe.h"
+#include "nn/backend.h"
 #include "nn/reduce.h"
 
 #include <stdlib.h>
 
-enum { WINDOWS = 64, NODES = BODY_NODES, TIMES = 3 };
+enum { WINDOWS = 64, NODES = BODY_NODES, TIMES = 4 };
 
 static real uniform(size_t i) { return random_uniform((RandomKey){.seed = 1, .purpose = RANDOM_TEST}, i); }
 
-// Nodes on a ball of 0.1 m that goes towards the other one and down.
+// Nodes on a ball of 0.1 m that goes towards the other one and down; its hull has as many points.
 static Status add_ball(BodySet *set, double side, Error *err) {
     size_t row;
     Status status = body_set_add_body(set, NODES, &row, err);
@@ -26,17 +27,25 @@ static Status add_ball(BodySet *set, double side, Error *err) {
             double centre = c == 0 ? 0.11 * side : c == 2 ? 0.12 : 0, step = c == 0 ? -0.02 * side : c == 2 ? -0.03 : 0;
             set->now[3 * i + c] = (real)(centre + 0.1 * p[c] / sqrt(length));
             set->before[3 * i + c] = set->now[3 * i + c] - (real)step;
+            set->normal[3 * i + c] = (real)(p[c] / sqrt(length));
         }
     }
-    return status;
+    return status == STATUS_OK ? body_set_add_hull(set, NODES, set->now + 3 * row, err) : status;
+}
+
+// A floor of 2 m x 2 m, as video shows it.
+static Status add_floor(BodySet *set, Error *err) {
+    real point[3 * BODY_PATCHES] = {0};
+    for (size_t i = 0; i < BODY_PATCHES; i++)
+        for (size_t c = 0; c < 2; c++) point[3 * i + c] = 2 * uniform(100000 + 2 * i + c) - 1;
+    return body_set_add_surface(set, BODY_PATCHES, point, err);
 }
 
 static Status make_set(BodySet *set, Error *err) {
     Status status = STATUS_OK;
     for (int w = 0; w < WINDOWS && status == STATUS_OK; w++) {
         status = body_set_add_window(set, err);
-        if (status == STATUS_OK)
-            status = body_set_add_patch(set, (SurfacePatch){.normal = {0, 0, 1}, .radius = INFINITY}, err);
+        if (status == STATUS_OK) status = add_floor(set, err);
         for (int side = -1; side <= 1 && status == STATUS_OK; side += 2) status = add_ball(set, side, err);
     }
     return status;
@@ -46,6 +55,8 @@ typedef struct Bench {
     Device *device;
     BodySet set;
     BodyInputs inputs;
+    real output[3 * 2 * WINDOWS * NODES];
+    RigidMotion motion[2 * WINDOWS];
     Parameters parameters;
     BodyNetwork network;
     Tape tape;
@@ -55,17 +66,22 @@ static Status one_step(void *context, BenchTime *times, Error *err) {
     Bench *b = context;
     static const BodyScales scales = {.reach = 0.15f, .length = 0.125f, .speed = 0.1f, .step = 0.05f};
     BenchTime start = bench_now(b->device);
-    Status status = body_inputs_make(&b->set, &scales, &b->inputs, err);
+    Status status = body_inputs_make(&b->set, &scales, b->device->threads, &b->inputs, err);
     times[0] = bench_since(b->device, start);
     if (status != STATUS_OK) return status;
     tape_reset(&b->tape);
     parameters_zero_grad(&b->parameters);
     start = bench_now(b->device);
-    Tensor *loss = reduce_mean(&b->tape, body_network_run(&b->tape, &b->network, &b->set, &b->inputs));
+    Tensor *output = body_network_run(&b->tape, &b->network, &b->set, &b->inputs),
+           *loss = reduce_mean(&b->tape, output);
     times[1] = bench_since(b->device, start);
+    b->device->nn->download(b->device, b->output, output->value, sizeof b->output);
     start = bench_now(b->device);
     tape_backward(&b->tape, loss);
     times[2] = bench_since(b->device, start);
+    start = bench_now(b->device);
+    body_motions(&b->set, &scales, b->device->threads, &b->inputs, b->output, b->motion);
+    times[3] = bench_since(b->device, start);
     return device_status(b->device, err);
 }
 
@@ -73,7 +89,7 @@ static Status measure(Bench *b, int repetitions, BodiesBench *out, Error *err) {
     BenchTime times[TIMES];
     Status status = bench_medians(one_step, b, 1, repetitions, TIMES, times, err); // the first one allocates
     if (status != STATUS_OK) return status;
-    out->inputs = times[0], out->forward = times[1], out->backward = times[2];
+    out->inputs = times[0], out->forward = times[1], out->backward = times[2], out->motions = times[3];
     out->windows = WINDOWS, out->nodes = b->set.nodes;
     out->weights = parameters_element_count(&b->parameters);
     out->tape_bytes = tape_peak_bytes(&b->tape);

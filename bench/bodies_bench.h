@@ -8,11 +8,11 @@
 
 typedef struct BodiesBench {
     size_t windows, nodes, weights;
-    BenchTime inputs, forward, backward; // of one step of all windows; medians
-    size_t tape_bytes;                   // peak of one step
+    BenchTime inputs, forward, backward, motions; // of one step of all windows; inputs and motions are the host's
+    size_t tape_bytes;                            // peak of one step
 } BodiesBench;
 
-// 64 windows of two bodies of 16 nodes that touch, above a floor; C channels, L rounds.
+// 64 windows of two bodies of BODY_NODES nodes that are near each other, above a floor; medians; C channels, L rounds.
 Status bodies_bench(Device *device, size_t C, size_t L, int repetitions, BodiesBench *out, Error *err);
 
 typedef struct FindBench {

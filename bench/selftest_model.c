@@ -73,7 +73,8 @@ static Status make_windows(Windows *w, const Vpd *model, Error *err) {
 }
 
 static Status window_gradient(SelfTestModel *model, int step, LossParts *parts, Error *err) {
-    Status status = windows_draw(&model->windows, &model->model->config.train, NULL, step, SELFTEST_WINDOW_STEPS, err);
+    Status status = windows_draw(&model->windows, &model->model->config.train, NULL, model->model->device->threads,
+                                 step, SELFTEST_WINDOW_STEPS, err);
     if (status != STATUS_OK) return status;
     arena_reset(&model->model->device->scratch);
     return windows_learn(&model->windows, &model->tape, model->model, SELFTEST_WINDOW_STEPS, parts, err);

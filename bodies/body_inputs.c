@@ -14,9 +14,11 @@ void body_inputs_free(BodyInputs *in) {
     free(in->hearer);
     free(in->heard);
     free(in->hears);
+    free(in->contact);
     free(in->geometry);
     free(in->body);
     free(in->count);
+    free(in->window);
     *in = (BodyInputs){0};
 }
 
@@ -30,12 +32,14 @@ static Status reserve(BodyInputs *in, size_t nodes, size_t bodies, Error *err) {
     in->hearer = malloc(pairs * sizeof *in->hearer);
     in->heard = malloc(pairs * sizeof *in->heard);
     in->hears = malloc(n * sizeof *in->hears);
+    in->contact = malloc(pairs * sizeof *in->contact);
     in->geometry = malloc(pairs * BODY_GEOMETRY * sizeof *in->geometry);
     in->body = malloc(n * sizeof *in->body);
     in->count = malloc(b * sizeof *in->count);
+    in->window = malloc(b * sizeof *in->window);
     in->node_room = n, in->body_room = b;
-    if (in->carried && in->goal && in->feature && in->hearer && in->heard && in->hears && in->geometry && in->body &&
-        in->count)
+    if (in->carried && in->goal && in->feature && in->hearer && in->heard && in->hears && in->contact && in->geometry &&
+        in->body && in->count && in->window)
         return STATUS_OK;
     body_inputs_free(in);
     return error_set(err, STATUS_FAILED, "out of memory for the inputs of %zu nodes", nodes);
@@ -58,12 +62,14 @@ _Static_assert(OUTWARDS + 3 == BODY_FEATURES, "each column has its place");
 
 static void see_surfaces(const Making *m) {
     real least = m->scales->reach;
+    double centre[3] = {(double)m->middle[0], (double)m->middle[1], (double)m->middle[2]}, square = 0;
+    NearPatches near;
+    for (size_t i = m->first; i < m->last; i++) square = fmax(square, squared_distance(m->set->now + 3 * i, m->middle));
+    surfaces_about(m->set, m->window, m->middle, centre, sqrt(square), m->scales->reach, &near);
     for (size_t i = m->first; i < m->last; i++) {
         const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
         real *out = m->in->feature + BODY_FEATURES * i, distance, sign = 1, along = 0;
-        const SurfacePatch *patch = surface_near(m->set->first_patch[m->window + 1] - m->set->first_patch[m->window],
-                                                 m->set->patch + m->set->first_patch[m->window], m->middle, now,
-                                                 m->scales->reach, &distance, &sign);
+        const SurfacePatch *patch = surface_near(&near, now, &distance, &sign);
         for (int c = 0; c < 3; c++) {
             out[NORMAL + c] = patch ? sign * patch->normal[c] : 0;
             along += out[NORMAL + c] * (now[c] - before[c]);
@@ -132,47 +138,57 @@ static void find_contacts(const Making *m, size_t i, int32_t contact[BODY_CONTAC
 enum { OTHER = 0, CLOSING = 3, APART = 6, FACE = 7, ABOVE = 10, AWAY };
 _Static_assert(AWAY + 1 == BODY_GEOMETRY, "each column has its place");
 
-static void see_pair(const Making *m, size_t i, size_t j, real *out) {
-    const real *x = m->set->now + 3 * i, *y = m->set->now + 3 * j, *u = m->set->before + 3 * i,
-               *v = m->set->before + 3 * j, *normal = m->set->normal + 3 * j;
+static void see_pair(const BodySet *set, const BodyScales *scales, size_t i, size_t j, real *out) {
+    const real *x = set->now + 3 * i, *y = set->now + 3 * j, *u = set->before + 3 * i, *v = set->before + 3 * j,
+               *normal = set->normal + 3 * j;
     out[ABOVE] = out[AWAY] = 0;
     for (int c = 0; c < 3; c++) {
-        out[OTHER + c] = (y[c] - x[c]) / m->scales->length;
-        out[CLOSING + c] = ((y[c] - v[c]) - (x[c] - u[c])) / m->scales->speed;
+        out[OTHER + c] = (y[c] - x[c]) / scales->length;
+        out[CLOSING + c] = ((y[c] - v[c]) - (x[c] - u[c])) / scales->speed;
         out[FACE + c] = normal[c];
         out[ABOVE] -= out[OTHER + c] * normal[c];
         out[AWAY] -= out[CLOSING + c] * normal[c];
     }
-    out[APART] = (real)sqrt(squared_distance(x, y)) / m->scales->length;
+    out[APART] = (real)sqrt(squared_distance(x, y)) / scales->length;
 }
 
-static void see_contacts(const Making *m) {
-    BodyInputs *in = m->in;
+static void find_heard(const Making *m) {
     for (size_t i = m->first; i < m->last; i++) {
-        int32_t contact[BODY_CONTACTS];
+        int32_t *contact = m->in->contact + BODY_CONTACTS * i;
         find_contacts(m, i, contact);
-        in->hears[i] = 0;
-        for (size_t k = 0; k < BODY_CONTACTS && contact[k] >= 0; k++) {
-            size_t pair = in->pairs++;
-            in->hearer[pair] = (int32_t)i, in->heard[pair] = contact[k], in->hears[i]++;
-            see_pair(m, i, (size_t)contact[k], in->geometry + BODY_GEOMETRY * pair);
-        }
+        m->in->hears[i] = 0;
+        while (m->in->hears[i] < BODY_CONTACTS && contact[m->in->hears[i]] >= 0) m->in->hears[i]++;
     }
 }
 
-Status body_inputs_make(const BodySet *set, const BodyScales *scales, BodyInputs *in, Error *err) {
+// Lists the pairs in the order of the nodes.
+static void list_pairs(const BodySet *set, BodyInputs *in) {
+    in->pairs = 0;
+    for (size_t i = 0; i < set->nodes; i++)
+        for (int32_t k = 0; k < in->hears[i]; k++, in->pairs++)
+            in->hearer[in->pairs] = (int32_t)i, in->heard[in->pairs] = in->contact[BODY_CONTACTS * i + (size_t)k];
+}
+
+static void make_body(const BodySet *set, const BodyScales *scales, BodyInputs *in, size_t b) {
+    Making m = {set, scales, in, (size_t)in->window[b], set->first_node[b], set->first_node[b + 1], {0}};
+    in->count[b] = (int32_t)(m.last - m.first);
+    for (size_t i = m.first; i < m.last; i++) in->body[i] = (int32_t)b;
+    see_own_motion(&m);
+    see_surfaces(&m);
+    find_heard(&m);
+}
+
+Status body_inputs_make(const BodySet *set, const BodyScales *scales, int threads, BodyInputs *in, Error *err) {
     Status status = reserve(in, set->nodes, set->bodies, err);
     if (status != STATUS_OK) return status;
-    in->pairs = 0;
     for (size_t w = 0; w < set->windows; w++)
-        for (size_t b = set->first_body[w]; b < set->first_body[w + 1]; b++) {
-            Making m = {set, scales, in, w, set->first_node[b], set->first_node[b + 1], {0}};
-            in->count[b] = (int32_t)(m.last - m.first);
-            for (size_t i = m.first; i < m.last; i++) in->body[i] = (int32_t)b;
-            see_own_motion(&m);
-            see_surfaces(&m);
-            see_contacts(&m);
-        }
+        for (size_t b = set->first_body[w]; b < set->first_body[w + 1]; b++) in->window[b] = (int32_t)w;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (set->bodies > 1)
+    for (size_t b = 0; b < set->bodies; b++) make_body(set, scales, in, b);
+    list_pairs(set, in);
+#pragma omp parallel for schedule(static) num_threads(threads) if (in->pairs > 64)
+    for (size_t pair = 0; pair < in->pairs; pair++)
+        see_pair(set, scales, (size_t)in->hearer[pair], (size_t)in->heard[pair], in->geometry + BODY_GEOMETRY * pair);
     return STATUS_OK;
 }
 
@@ -186,15 +202,18 @@ static bool rests(size_t count, const real *before, const real *now, const Rigid
     return true;
 }
 
-void body_motions(const BodySet *set, const BodyScales *scales, BodyInputs *in, const real *output,
+static RigidMotion motion_of(const BodySet *set, const BodyScales *scales, const BodyInputs *in, size_t b) {
+    size_t first = set->first_node[b], count = set->first_node[b + 1] - first;
+    const real *now = set->now + 3 * first;
+    RigidMotion motion = rigid_motion_fit(count, now, in->goal + 3 * first);
+    bool still = rests(count, set->before + 3 * first, now, &motion, (double)scales->still);
+    return still ? rigid_motion_fit(count, now, now) : motion;
+}
+
+void body_motions(const BodySet *set, const BodyScales *scales, int threads, BodyInputs *in, const real *output,
                   RigidMotion *motion) {
     for (size_t i = 0; i < 3 * set->nodes; i++) in->goal[i] = set->now[i] + in->carried[i] + scales->step * output[i];
-    for (size_t b = 0; b < set->bodies; b++) {
-        size_t first = set->first_node[b], count = set->first_node[b + 1] - first;
-        const real *now = set->now + 3 * first;
-        motion[b] = rigid_motion_fit(count, now, in->goal + 3 * first);
-        if (rests(count, set->before + 3 * first, now, &motion[b], (double)scales->still))
-            motion[b] = rigid_motion_fit(count, now, now);
-    }
-    bodies_stay_outside(set, scales, motion);
+#pragma omp parallel for schedule(static) num_threads(threads) if (set->bodies > 1)
+    for (size_t b = 0; b < set->bodies; b++) motion[b] = motion_of(set, scales, in, b);
+    bodies_stay_outside(set, scales, threads, motion);
 }

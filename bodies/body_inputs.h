@@ -43,20 +43,21 @@ typedef struct BodyInputs {
     real *goal;              // (nodes, 3) metres: where the network's output puts the nodes, filled by body_motions
     real *feature;           // (nodes, BODY_FEATURES)
     int32_t *body;           // (nodes)
-    int32_t *count;          // (bodies) nodes
+    int32_t *count, *window; // (bodies) nodes; the body's window
     size_t pairs;            // in which a node hears one of another body: in the order of the nodes, the nearest first
     int32_t *hearer, *heard; // (pairs) nodes
     int32_t *hears;          // (nodes) how many nodes each hears
+    int32_t *contact;        // (nodes, BODY_CONTACTS) which, the nearest first
     real *geometry;          // (pairs, BODY_GEOMETRY)
     size_t node_room, body_room;
 } BodyInputs;
 
 void body_inputs_free(BodyInputs *inputs); // accepts {0}
-Status body_inputs_make(const BodySet *set, const BodyScales *scales, BodyInputs *inputs, Error *err);
+Status body_inputs_make(const BodySet *set, const BodyScales *scales, int threads, BodyInputs *inputs, Error *err);
 
 // The rigid motion of each body that takes its nodes nearest to now + carried + step * output (nodes, 3), or none of a
 // body that rests; then bodies are kept outside each other and surfaces (bodies/outside.h): what body_set_move takes.
-void body_motions(const BodySet *set, const BodyScales *scales, BodyInputs *inputs, const real *output,
+void body_motions(const BodySet *set, const BodyScales *scales, int threads, BodyInputs *inputs, const real *output,
                   RigidMotion *motion);
 
 #endif

@@ -80,7 +80,7 @@ Status body_set_add_hull(BodySet *set, size_t count, const real *point, Error *e
 }
 
 Status body_set_add_patch(BodySet *set, SurfacePatch patch, Error *err) {
-    CHECK(set->windows > 0);
+    CHECK(set->windows > 0 && set->patches < set->first_patch[set->windows - 1] + BODY_PATCHES);
     Status status = reserve(set, PATCHES, set->patches + 1, err);
     if (status != STATUS_OK) return status;
     set->patch[set->patches++] = patch;
@@ -88,9 +88,10 @@ Status body_set_add_patch(BodySet *set, SurfacePatch patch, Error *err) {
     return STATUS_OK;
 }
 
-void body_set_move(BodySet *set, const RigidMotion *motion) {
+void body_set_move(BodySet *set, int threads, const RigidMotion *motion) {
     real *before = set->before;
     set->before = set->now, set->now = before;
+#pragma omp parallel for schedule(static) num_threads(threads) if (set->bodies > 1)
     for (size_t b = 0; b < set->bodies; b++) {
         for (size_t i = set->first_node[b]; i < set->first_node[b + 1]; i++) {
             rigid_motion_apply(&motion[b], set->before + 3 * i, set->now + 3 * i);

@@ -37,6 +37,7 @@ Status body_set_add_window(BodySet *set, Error *err);
 Status body_set_add_body(BodySet *set, size_t count, size_t *row, Error *err);
 // More points (count, 3) of the body that was added last.
 Status body_set_add_hull(BodySet *set, size_t count, const real *point, Error *err);
+// At most BODY_PATCHES for each window.
 Status body_set_add_patch(BodySet *set, SurfacePatch patch, Error *err);
 
 enum { BODY_NODES = 32, BODY_PATCHES = 512 };
@@ -51,6 +52,6 @@ Status body_set_add_spread(BodySet *set, size_t count, const real *point, Error 
 Status body_set_add_surface(BodySet *set, size_t count, const real *point, Error *err);
 
 // The present becomes the past, and body b moves by motion[b] (bodies).
-void body_set_move(BodySet *set, const RigidMotion *motion);
+void body_set_move(BodySet *set, int threads, const RigidMotion *motion);
 
 #endif

@@ -18,39 +18,48 @@ static double height_above(const SurfacePatch *patch, const real *x) {
     return along;
 }
 
-const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, const real *middle, const real *x,
-                                 real reach, real *distance, real *sign) {
+static double side_of(const SurfacePatch *patch, const real *middle) {
+    return height_above(patch, middle) < 0 ? -1 : 1;
+}
+
+void surfaces_about(const BodySet *set, size_t window, const real *middle, const double *centre, double radius,
+                    real reach, NearPatches *out) {
+    const real x[3] = {(real)centre[0], (real)centre[1], (real)centre[2]};
+    memcpy(out->middle, middle, sizeof out->middle);
+    out->reach = reach, out->count = 0, out->behind = false;
+    radius *= 1.0001; // rounding
+    for (size_t p = set->first_patch[window]; p < set->first_patch[window + 1]; p++) {
+        const SurfacePatch *patch = &set->patch[p];
+        double along = side_of(patch, middle) * height_above(patch, x),
+               across = sqrt(fmax(squared_distance(x, patch->position) - along * along, 0));
+        if (across > radius + (double)patch->radius || along - radius >= (double)reach) continue;
+        out->patch[out->count++] = *patch;
+        out->behind = out->behind || along < radius;
+    }
+}
+
+const SurfacePatch *surface_near(const NearPatches *near, const real *x, real *distance, real *sign) {
     const SurfacePatch *best = NULL;
     double least = INFINITY;
-    *distance = reach;
-    for (const SurfacePatch *patch = patches; patch < patches + count; patch++) {
+    *distance = near->reach;
+    for (const SurfacePatch *patch = near->patch; patch < near->patch + near->count; patch++) {
         double d2 = squared_distance(x, patch->position), radius = (double)patch->radius;
         if (d2 >= least) continue;
-        double side = height_above(patch, middle) < 0 ? -1 : 1, along = side * height_above(patch, x);
-        if (d2 - along * along > radius * radius || along >= (double)reach) continue;
+        double side = side_of(patch, near->middle), along = side * height_above(patch, x);
+        if (d2 - along * along > radius * radius || along >= (double)near->reach) continue;
         least = d2, best = patch, *distance = (real)along, *sign = (real)side;
     }
     return best;
 }
 
-// A body, its motion, and the patches that any of its points may be near to.
-typedef struct Moving {
-    const BodySet *set;
-    RigidMotion *motion;
-    real reach, middle[3]; // now
-    double slack;          // how deep a point may be behind a surface, metres
-    size_t count;
-    SurfacePatch patch[BODY_PATCHES];
-} Moving;
-
-// How much deeper than now, and than the slack, x is behind the nearest surface after the motion.
-static double sinks(const Moving *m, const real *x, double normal[3]) {
+// How much deeper than now, and than `slack`, x is behind the nearest surface after the motion.
+static double sinks(const NearPatches *near, const RigidMotion *motion, double slack, const real *x, double normal[3]) {
     real next[3], distance, sign = 1;
-    rigid_motion_apply(m->motion, x, next);
-    const SurfacePatch *patch = surface_near(m->count, m->patch, m->middle, next, m->reach, &distance, &sign);
+    rigid_motion_apply(motion, x, next);
+    const SurfacePatch *patch = surface_near(near, next, &distance, &sign);
     if (!patch || distance >= 0) return 0;
     for (int c = 0; c < 3; c++) normal[c] = (double)(sign * patch->normal[c]);
-    return -(double)distance - fmax(m->slack, -(double)sign * height_above(patch, x));
+    return -(double)distance - fmax(slack, -(double)sign * height_above(patch, x));
 }
 
 // ---- other bodies
@@ -114,7 +123,7 @@ static void try_direction(const Shape *a, const Shape *b, const double direction
 }
 
 static void try_normals(const Shape *a, const Shape *b, const Shape *of, double sign, double *depth, double out[3]) {
-    for (size_t i = of->set->first_node[of->body]; i < of->set->first_node[of->body + 1]; i++) {
+    for (size_t i = of->set->first_node[of->body]; i < of->set->first_node[of->body + 1] && *depth > 0; i++) {
         real normal[3];
         memcpy(normal, of->set->normal + 3 * i, sizeof normal);
         if (of->motion) rigid_motion_rotate(of->motion, normal);
@@ -152,22 +161,6 @@ static void leave_each_other(const BodySet *set, size_t a, size_t b, RigidMotion
 
 // ---- a body and what stands still
 
-// Whether a point of the shape may be behind one of the patches; keeps those that may be the nearest of a point.
-static bool find_patches(Moving *m, const Shape *shape, size_t window) {
-    bool behind = false;
-    const real middle[3] = {(real)shape->middle[0], (real)shape->middle[1], (real)shape->middle[2]};
-    m->count = 0;
-    for (size_t p = m->set->first_patch[window]; p < m->set->first_patch[window + 1] && m->count < BODY_PATCHES; p++) {
-        const SurfacePatch *patch = &m->set->patch[p];
-        double side = height_above(patch, m->middle) < 0 ? -1 : 1, along = side * height_above(patch, middle),
-               across = sqrt(fmax(squared_distance(middle, patch->position) - along * along, 0));
-        if (across > shape->radius + (double)patch->radius || along - shape->radius >= (double)m->reach) continue;
-        m->patch[m->count++] = *patch;
-        behind = behind || along < shape->radius;
-    }
-    return behind;
-}
-
 static int by_size(const void *a, const void *b) {
     real x = *(const real *)a, y = *(const real *)b;
     return (x > y) - (x < y);
@@ -177,7 +170,7 @@ static int by_size(const void *a, const void *b) {
 static double slack_of(const BodySet *set, size_t window) {
     real rough[BODY_PATCHES];
     size_t count = 0;
-    for (size_t p = set->first_patch[window]; p < set->first_patch[window + 1] && count < BODY_PATCHES; p++)
+    for (size_t p = set->first_patch[window]; p < set->first_patch[window + 1]; p++)
         rough[count++] = set->patch[p].rough;
     qsort(rough, count, sizeof *rough, by_size);
     return count ? ROUGHNESSES * (double)rough[(count - 1) / 2] : 0;
@@ -185,14 +178,15 @@ static double slack_of(const BodySet *set, size_t window) {
 
 static void leave_surfaces(const BodySet *set, size_t window, size_t b, real reach, double slack, RigidMotion *motion) {
     Shape shape = shape_of(set, b, motion);
-    Moving m = {.set = set, .motion = motion, .reach = reach, .slack = slack};
-    for (int c = 0; c < 3; c++) m.middle[c] = (real)motion->from[c];
-    double most = find_patches(&m, &shape, window);
+    NearPatches near;
+    const real now[3] = {(real)motion->from[0], (real)motion->from[1], (real)motion->from[2]};
+    surfaces_about(set, window, now, shape.middle, shape.radius, reach, &near);
+    double most = near.behind;
     for (int round = 0; round < ROUNDS && most > 0; round++) {
         double out[3] = {0}, normal[3] = {0};
         most = 0;
         for (size_t i = 0, count = point_count(set, b); i < count; i++) {
-            double depth = sinks(&m, point_of(set, b, i), normal);
+            double depth = sinks(&near, motion, slack, point_of(set, b, i), normal);
             if (depth > most) most = depth, memcpy(out, normal, sizeof out);
         }
         for (int c = 0; c < 3; c++) motion->to[c] += most * out[c];
@@ -201,7 +195,8 @@ static void leave_surfaces(const BodySet *set, size_t window, size_t b, real rea
 
 static bool has_hull(const BodySet *set, size_t b) { return set->first_hull[b + 1] > set->first_hull[b]; }
 
-void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMotion *motion) {
+void bodies_stay_outside(const BodySet *set, const BodyScales *scales, int threads, RigidMotion *motion) {
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (set->windows > 1)
     for (size_t w = 0; w < set->windows; w++) {
         size_t first = set->first_body[w], last = set->first_body[w + 1];
         for (size_t a = first; a < last; a++)

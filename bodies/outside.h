@@ -5,14 +5,24 @@
 
 #include "bodies/body_inputs.h"
 
-// Of some patches the one nearest to x whose plane is within reach, and the distance from that plane, negative behind
-// it; NULL: none. *sign turns its normal to the side of the middle of x's body.
-const SurfacePatch *surface_near(size_t count, const SurfacePatch *patches, const real *middle, const real *x,
-                                 real reach, real *distance, real *sign);
+// The patches of a window that the points of one body may be near to.
+typedef struct NearPatches {
+    size_t count;
+    SurfacePatch patch[BODY_PATCHES];
+    real middle[3], reach; // of the body, in front of the patches; metres
+    bool behind;           // a point may be behind a patch
+} NearPatches;
+
+// Of a body whose points are within `radius` of `centre`.
+void surfaces_about(const BodySet *set, size_t window, const real *middle, const double *centre, double radius,
+                    real reach, NearPatches *out);
+// The patch nearest to x whose plane is within reach, and the distance from that plane, negative behind it; NULL: none,
+// and the distance is `reach`. *sign turns its normal to the side of the middle.
+const SurfacePatch *surface_near(const NearPatches *near, const real *x, real *distance, real *sign);
 
 // Changes the motions (bodies): apart where two that have a hull would be deeper in each other than they are, each by
 // half; then along the normals of surfaces, until no node or point of a hull is deeper behind one than it is, or than
 // three times the median roughness of the patches.
-void bodies_stay_outside(const BodySet *set, const BodyScales *scales, RigidMotion *motion);
+void bodies_stay_outside(const BodySet *set, const BodyScales *scales, int threads, RigidMotion *motion);
 
 #endif

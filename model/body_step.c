@@ -196,10 +196,10 @@ void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales,
     RigidMotion *motion = tape_context(tape, numbers * sizeof *motion);
     if (tape->device->failed) return;
     Status status = fill(&step->set, bodies, &order, points, index, &err);
-    if (status == STATUS_OK) status = body_inputs_make(&step->set, scales, &step->inputs, &err);
+    if (status == STATUS_OK) status = body_inputs_make(&step->set, scales, tape->device->threads, &step->inputs, &err);
     if (status != STATUS_OK) device_fail(tape->device, status, "%s", err.text);
     const real *output = tape->device->failed ? NULL : predict(tape, network, step);
     if (tape->device->failed) return;
-    body_motions(&step->set, scales, &step->inputs, output, motion);
+    body_motions(&step->set, scales, tape->device->threads, &step->inputs, output, motion);
     move_particles(motion, index, bodies);
 }

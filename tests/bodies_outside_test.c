@@ -45,7 +45,7 @@ static double fall_on(double rough, double height, double by, bool hull) {
     add_cube(&set, (double[]){0.3, 0, height}, hull);
     add_plane(&set, 0, (real)rough);
     RigidMotion motion = shifted(&set, 0, 0.01, 0, by);
-    bodies_stay_outside(&set, &SCALES, &motion);
+    bodies_stay_outside(&set, &SCALES, 2, &motion);
     assert_close(moved(&motion, 0), 0.01, 1e-6, 0); // only along the normal
     double down = moved(&motion, 2);
     body_set_free(&set);
@@ -80,7 +80,7 @@ static double meet(double each, bool hull, double *second) {
     add_cube(&set, (double[]){0, 0, 1}, hull);
     add_cube(&set, (double[]){0.3, 0, 1}, hull);
     RigidMotion motion[2] = {shifted(&set, 0, each, 0, 0), shifted(&set, 1, -each, 0, 0)};
-    bodies_stay_outside(&set, &SCALES, motion);
+    bodies_stay_outside(&set, &SCALES, 2, motion);
     double first = moved(&motion[0], 0);
     *second = moved(&motion[1], 0);
     assert_close(moved(&motion[1], 2), 0, 1e-6, 0);
@@ -106,10 +106,10 @@ static void test_no_deeper(void **state) {
     add_cube(&set, (double[]){0, 0, 1}, true);
     add_cube(&set, (double[]){0.15, 0, 1}, true);
     RigidMotion motion[2] = {shifted(&set, 0, 0, 0, 0), shifted(&set, 1, 0, 0, 0)};
-    bodies_stay_outside(&set, &SCALES, motion);
+    bodies_stay_outside(&set, &SCALES, 2, motion);
     for (int b = 0; b < 2; b++) assert_close(moved(&motion[b], 0), 0, 1e-6, 0);
     motion[1].to[0] -= 0.02;
-    bodies_stay_outside(&set, &SCALES, motion);
+    bodies_stay_outside(&set, &SCALES, 2, motion);
     assert_close(moved(&motion[0], 0), -0.01, 1e-6, 0);
     assert_close(moved(&motion[1], 0), -0.01, 1e-6, 0);
     body_set_free(&set);

@@ -81,7 +81,7 @@ static void test_few_points(void **state) {
     assert_status_ok(body_set_add_surface(&set, 0, x, &err), err);
     assert_int_equal(set.nodes, 6);
     assert_int_equal(set.patches, 6);
-    assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
+    assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
     for (size_t i = 0; i < set.nodes * BODY_FEATURES; i++) assert_true(isfinite((double)in.feature[i]));
     body_inputs_free(&in);
     body_set_free(&set);
@@ -125,7 +125,7 @@ static void test_normals_point_to_the_body(void **state) {
         SurfacePatch floor = {.normal = {0, 0, i % 2 ? 1 : -1}, .radius = INFINITY};
         assert_status_ok(body_set_add_patch(&set, floor, &err), err);
         add_cube(&set, (double[]){0, 0, side * 0.11}, (double[]){0, 0, 0});
-        assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
+        assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
         for (size_t n = 0; n < set.nodes; n++) {
             const real *f = in.feature + BODY_FEATURES * n;
             double height = side * (double)set.now[3 * n + 2];
@@ -148,7 +148,7 @@ static void test_gap_between_faces(void **state) {
     add_window(&set);
     add_cube(&set, (double[]){0, 0, 1}, (double[]){0, 0, 0});
     add_cube(&set, (double[]){0.24, 0, 1}, (double[]){-0.02, 0, 0});
-    assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
+    assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
     for (size_t i = 0, pair = 0; i < set.nodes; pair += (size_t)in.hears[i++]) {
         const real *normal = set.normal + 3 * i;
         bool second = i >= set.first_node[1];

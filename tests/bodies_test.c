@@ -100,7 +100,7 @@ static void test_features(void **state) {
     add_window(&set);
     add_floor(&set, INFINITY);
     add_cube(&set, (double[]){1, 2, 0.1}, (double[]){0.03, 0, -0.05});
-    assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
+    assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
     for (size_t i = 0; i < 8; i++) {
         const real *f = in.feature + BODY_FEATURES * i;
         double height = i >> 2 & 1 ? 0.12 : 0.08;
@@ -133,7 +133,7 @@ static void test_surfaces_end(void **state) {
         add_window(&set);
         add_floor(&set, cases[i].radius);
         add_cube(&set, (double[]){cases[i].x, 0, cases[i].z}, (double[]){0, 0, -0.01});
-        assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
+        assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
         assert_near(in.feature[14], cases[i].seen, 0);
         if (!cases[i].seen) assert_near(in.feature[15], 0.15 / 0.125, 1e-6), assert_near(in.feature[16], 0, 0);
         body_inputs_free(&in);
@@ -159,7 +159,7 @@ static void test_contacts(void **state) {
     BodyInputs in = {0};
     Error err;
     make_pairs(&set, 2, 9);
-    assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
+    assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
     assert_int_equal(set.nodes, 32);
     assert_int_equal(in.pairs, 32 * BODY_CONTACTS);
     for (int32_t i = 0; i < 32; i++) {
@@ -211,7 +211,7 @@ static real *run(Made *m, size_t windows, size_t only, size_t *nodes) {
     BodyInputs in = {0};
     Error err;
     make_pairs(&set, windows, only);
-    assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
+    assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
     tape_reset(&m->tape);
     Tensor *out = body_network_run(&m->tape, &m->network, &set, &in);
     assert_int_equal(device_status(m->device, &err), STATUS_OK);
@@ -253,12 +253,12 @@ static void test_bodies_move(void **state) {
     RigidMotion motion[2];
     Error err;
     make_pairs(&set, 1, 9);
-    assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
+    assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
     real output[3 * 16], now[3 * 16];
     for (size_t i = 0; i < 3 * 16; i++) output[i] = i % 3 == 2 ? 1 : 0;
     memcpy(now, set.now, sizeof now);
-    body_motions(&set, &scales, &in, output, motion);
-    body_set_move(&set, motion);
+    body_motions(&set, &scales, 2, &in, output, motion);
+    body_set_move(&set, 2, motion);
     assert_memory_equal(set.before, now, sizeof now);
     for (size_t i = 0; i < 8; i++) {
         assert_near(set.now[3 * i], (double)now[3 * i] + 0.01, 1e-5);
@@ -279,11 +279,11 @@ static bool moves(double last, double next) {
     make_pairs(&set, 1, 9);
     real output[3 * 16], now[3 * 8];
     for (size_t i = 0; i < 3 * 16; i++) set.before[i] = set.now[i] - (i % 3 == 0 ? (real)last : 0);
-    assert_status_ok(body_inputs_make(&set, &limited, &in, &err), err);
+    assert_status_ok(body_inputs_make(&set, &limited, 2, &in, &err), err);
     for (size_t i = 0; i < 3 * 16; i++) output[i] = i % 3 == 0 ? (real)((next - last) / (double)scales.step) : 0;
     memcpy(now, set.now, sizeof now);
-    body_motions(&set, &limited, &in, output, motion);
-    body_set_move(&set, motion);
+    body_motions(&set, &limited, 2, &in, output, motion);
+    body_set_move(&set, 2, motion);
     double way = (double)set.now[0] - (double)now[0];
     body_inputs_free(&in);
     body_set_free(&set);

@@ -143,7 +143,7 @@ static void body_node(const double *in, double *out) {
         patch.position[c] = (real)in[7 + c], patch.normal[c] = (real)in[10 + c];
     }
     assert_status_ok(body_set_add_patch(&set, patch, &err), err);
-    assert_status_ok(body_inputs_make(&set, &scales, &inputs, &err), err);
+    assert_status_ok(body_inputs_make(&set, &scales, 2, &inputs, &err), err);
     for (int c = 0; c < 3; c++) out[c] = (double)inputs.feature[3 + c];
     for (int c = 0; c < 2; c++) out[3 + c] = (double)inputs.feature[15 + c];
     body_inputs_free(&inputs);

@@ -51,7 +51,7 @@ static const TrainConfig *train_of(const Fixture *f) { return &f->model->config.
 
 static void draw(Fixture *f, long step, long rollout) {
     Error err = {0};
-    assert_status_ok(windows_draw(&f->windows, train_of(f), NULL, step, rollout, &err), err);
+    assert_status_ok(windows_draw(&f->windows, train_of(f), NULL, 2, step, rollout, &err), err);
 }
 
 // The loss of the batch; its gradients are added.
@@ -141,13 +141,13 @@ static void a_batch_is_the_mean_of_its_windows(void **state) {
     memcpy(drawn, f.windows.drawn, sizeof drawn);
     for (int w = 0; w < COUNT; w++) {
         f.windows.drawn[0] = drawn[w];
-        assert_status_ok(windows_fill(&f.windows, 1, &err), err);
+        assert_status_ok(windows_fill(&f.windows, 1, 2, &err), err);
         parameters_zero_grad(set);
         loss += learn(&f, ROLLOUT) / COUNT;
         for (size_t i = 0; i < set->size; i++) sum[i] += (double)set->grads[i] / COUNT;
     }
     memcpy(f.windows.drawn, drawn, sizeof drawn);
-    assert_status_ok(windows_fill(&f.windows, COUNT, &err), err);
+    assert_status_ok(windows_fill(&f.windows, COUNT, 2, &err), err);
     parameters_zero_grad(set);
     assert_close(learn(&f, ROLLOUT), loss, 0, 1e-5); // sums in another order
     for (size_t i = 0; i < set->size; i++) {

@@ -77,7 +77,7 @@ static Status episode_gradients(Trainer *t, LossValues *values, Error *err) {
 static Status window_gradients(Trainer *t, LossParts *parts, Error *err) {
     const TrainConfig *train = &t->config.train;
     long rollout = schedule_rollout(train, t->step);
-    Status status = windows_draw(&t->windows, train, t->ranks, t->step, rollout, err);
+    Status status = windows_draw(&t->windows, train, t->ranks, t->device->threads, t->step, rollout, err);
     arena_reset(&t->device->scratch);
     t->windows.watch = gradients_watch(t->gradients);
     if (status == STATUS_OK) status = windows_learn(&t->windows, &t->tape, t->model, rollout, parts, err);

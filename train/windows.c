@@ -52,21 +52,24 @@ static Status reserve_drawn(Windows *w, size_t count, Error *err) {
     return STATUS_OK;
 }
 
-Status windows_draw(Windows *w, const TrainConfig *train, const Ranks *ranks, long step, long rollout, Error *err) {
+Status windows_draw(Windows *w, const TrainConfig *train, const Ranks *ranks, int threads, long step, long rollout,
+                    Error *err) {
     static const double still[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     RandomKey key = {(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0}, flight = key;
     size_t first, end;
     flight.purpose = RANDOM_FLIGHT;
     ranks_share(ranks, (size_t)train->windows, &first, &end);
     Status status = reserve_drawn(w, end - first, err);
-    for (size_t b = first; b < end && status == STATUS_OK; b++) {
+    if (status != STATUS_OK) return status;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (end - first > 1)
+    for (size_t b = first; b < end; b++) {
         DrawnWindow *drawn = &w->drawn[b - first];
         drawn->index = w->order[random_below(key, (uint64_t)b, (uint32_t)w->with[rollout])];
         memcpy(drawn->turn, still, sizeof still);
         windows_push(w, drawn->index, rollout, random4(flight, (uint64_t)b), drawn->push);
         if (train->turn != TURN_NONE) turn_at_random(train, step, 0, (uint64_t)b, drawn->turn);
     }
-    if (status == STATUS_OK) status = windows_fill(w, end - first, err);
+    status = windows_fill(w, end - first, threads, err);
     w->total = (size_t)train->windows;
     return status;
 }
@@ -87,51 +90,63 @@ static Status reserve_bodies(Windows *w, size_t bodies, Error *err) {
     return STATUS_OK;
 }
 
-static Status add_body(Windows *w, const DrawnWindow *drawn, size_t from, Error *err) {
+// A body of the tracks, whose points are not filled in.
+static Status add_body(Windows *w, size_t from, Error *err) {
     const BodySet *all = &w->tracks.set;
-    const double *turn = drawn->turn;
-    size_t first = all->first_node[from], count = all->first_node[from + 1] - first, row, body = w->set.bodies;
+    size_t count = all->first_node[from + 1] - all->first_node[from], row, body = w->set.bodies;
     Status status = body_set_add_body(&w->set, count, &row, err);
+    if (status == STATUS_OK)
+        status = body_set_add_hull(&w->set, all->first_hull[from + 1] - all->first_hull[from],
+                                   all->hull + 3 * all->first_hull[from], err);
     if (status == STATUS_OK) status = reserve_bodies(w, w->set.bodies, err);
-    if (status != STATUS_OK) return status;
-    w->source[body] = from;
-    for (size_t i = 0; i < count; i++) {
-        turn_point(turn, all->now + 3 * (first + i), w->set.now + 3 * (row + i));
-        real before[3];
-        for (int c = 0; c < 3; c++)
-            before[c] = (real)((double)all->before[3 * (first + i) + (size_t)c] - drawn->push[c]);
-        turn_point(turn, before, w->set.before + 3 * (row + i));
-        turn_point(turn, all->normal + 3 * (first + i), w->set.normal + 3 * (row + i));
-    }
-    for (size_t i = all->first_hull[from]; i < all->first_hull[from + 1] && status == STATUS_OK; i++) {
-        real turned[3];
-        turn_point(turn, all->hull + 3 * i, turned);
-        status = body_set_add_hull(&w->set, 1, turned, err);
-    }
+    if (status == STATUS_OK) w->source[body] = from;
     return status;
 }
 
-static Status add_window(Windows *w, const DrawnWindow *drawn, Error *err) {
+static Status add_window(Windows *w, size_t from, Error *err) {
     const BodySet *all = &w->tracks.set;
-    size_t from = drawn->index;
     Status status = body_set_add_window(&w->set, err);
     for (size_t b = all->first_body[from]; b < all->first_body[from + 1] && status == STATUS_OK; b++)
-        status = add_body(w, drawn, b, err);
-    for (size_t p = all->first_patch[from]; p < all->first_patch[from + 1] && status == STATUS_OK; p++) {
-        SurfacePatch patch = all->patch[p];
-        turn_point(drawn->turn, all->patch[p].position, patch.position);
-        turn_point(drawn->turn, all->patch[p].normal, patch.normal);
-        status = body_set_add_patch(&w->set, patch, err);
-    }
+        status = add_body(w, b, err);
+    for (size_t p = all->first_patch[from]; p < all->first_patch[from + 1] && status == STATUS_OK; p++)
+        status = body_set_add_patch(&w->set, all->patch[p], err);
     return status;
 }
 
-Status windows_fill(Windows *w, size_t count, Error *err) {
+static void turn_body(Windows *w, const DrawnWindow *drawn, size_t b) {
+    const BodySet *all = &w->tracks.set;
+    size_t first = all->first_node[w->source[b]];
+    for (size_t i = w->set.first_node[b]; i < w->set.first_node[b + 1]; i++, first++) {
+        real before[3];
+        for (size_t c = 0; c < 3; c++) before[c] = (real)((double)all->before[3 * first + c] - drawn->push[c]);
+        turn_point(drawn->turn, before, w->set.before + 3 * i);
+        turn_point(drawn->turn, all->now + 3 * first, w->set.now + 3 * i);
+        turn_point(drawn->turn, all->normal + 3 * first, w->set.normal + 3 * i);
+    }
+    first = all->first_hull[w->source[b]];
+    for (size_t i = w->set.first_hull[b]; i < w->set.first_hull[b + 1]; i++, first++)
+        turn_point(drawn->turn, all->hull + 3 * first, w->set.hull + 3 * i);
+}
+
+static void turn_window(Windows *w, size_t of) {
+    const DrawnWindow *drawn = &w->drawn[of];
+    const SurfacePatch *patch = w->tracks.set.patch + w->tracks.set.first_patch[drawn->index];
+    for (size_t b = w->set.first_body[of]; b < w->set.first_body[of + 1]; b++) turn_body(w, drawn, b);
+    for (size_t p = w->set.first_patch[of]; p < w->set.first_patch[of + 1]; p++, patch++) {
+        turn_point(drawn->turn, patch->position, w->set.patch[p].position);
+        turn_point(drawn->turn, patch->normal, w->set.patch[p].normal);
+    }
+}
+
+Status windows_fill(Windows *w, size_t count, int threads, Error *err) {
     Status status = STATUS_OK;
     body_set_clear(&w->set);
     w->total = count;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) status = add_window(w, &w->drawn[i], err);
-    return status;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) status = add_window(w, w->drawn[i].index, err);
+    if (status != STATUS_OK) return status;
+#pragma omp parallel for schedule(static) num_threads(threads) if (count > 1)
+    for (size_t i = 0; i < count; i++) turn_window(w, i);
+    return STATUS_OK;
 }
 
 // ---- the loss
@@ -162,6 +177,7 @@ static Tensor *loss_of(const Windows *w, Tape *tape, Tensor *output, size_t step
     real *target = tape_context(tape, 3 * set->nodes * sizeof *target),
          *weight = tape_context(tape, set->nodes * sizeof *weight);
     if (!target || !weight) return NULL;
+#pragma omp parallel for schedule(static) num_threads(tape->device->threads) if (set->windows > 1)
     for (size_t of = 0; of < set->windows; of++)
         for (size_t b = set->first_body[of]; b < set->first_body[of + 1]; b++)
             set_targets(w, of, b, step, target, weight);
@@ -189,7 +205,7 @@ static Status learn_step(Windows *w, Tape *tape, const Vpd *model, size_t step, 
                          Error *err) {
     Device *device = tape->device;
     real value = 0;
-    Status status = body_inputs_make(&w->set, &w->scales, &w->inputs, err);
+    Status status = body_inputs_make(&w->set, &w->scales, tape->device->threads, &w->inputs, err);
     if (status != STATUS_OK) return status;
     tape_reset(tape);
     vpd_part(tape, VPD_DYNAMICS);
@@ -200,8 +216,8 @@ static Status learn_step(Windows *w, Tape *tape, const Vpd *model, size_t step, 
     device->nn->download(device, host, output->value, 3 * w->set.nodes * sizeof *host);
     device->nn->download(device, &value, sum->value, sizeof value);
     if (device->failed) return device_status(device, err);
-    body_motions(&w->set, &w->scales, &w->inputs, host, w->motion);
-    tape_backward(tape, sum);
+    tape_backward(tape, sum); // a GPU works on it meanwhile
+    body_motions(&w->set, &w->scales, device->threads, &w->inputs, host, w->motion);
     *loss += (double)value;
     return device_status(device, err);
 }
@@ -213,7 +229,7 @@ Status windows_learn(Windows *w, Tape *tape, const Vpd *model, long rollout, Los
         tape->watch = k == rollout ? w->watch : NULL;
         status = learn_step(w, tape, model, (size_t)k, 1.0 / (double)rollout, &loss, err);
         if (status == STATUS_OK && k == rollout) parts->motion = mean_displacement(w);
-        if (status == STATUS_OK && k < rollout) body_set_move(&w->set, w->motion);
+        if (status == STATUS_OK && k < rollout) body_set_move(&w->set, tape->device->threads, w->motion);
     }
     tape->watch = NULL;
     parts->term[LOSS_BODIES] += loss;

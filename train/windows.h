@@ -57,15 +57,15 @@ Status windows_sort(Windows *windows, Error *err);
 
 // Draws the batch of an optimiser step: this rank's part of train.windows windows that are followed for `rollout` steps
 // or more, turned at random about train.turn.
-Status windows_draw(Windows *windows, const TrainConfig *train, const Ranks *ranks, long step, long rollout,
-                    Error *err);
+Status windows_draw(Windows *windows, const TrainConfig *train, const Ranks *ranks, int threads, long step,
+                    long rollout, Error *err);
 // push (3): metres per time step that all bodies of a window in free flight are to be faster, in half of the cases, so
 // that its first body has a random velocity, more often a slow one: bodies that touch nothing fall as they do, however
 // fast they are. 0 where a sphere around a body would come near a surface on the way, with either velocity, or where a
 // body is slow.
 void windows_push(const Windows *windows, size_t window, long rollout, Random4 random, double push[3]);
 // Fills the batch from `drawn` (count).
-Status windows_fill(Windows *windows, size_t count, Error *err);
+Status windows_fill(Windows *windows, size_t count, int threads, Error *err);
 // Adds the gradients of the batch's loss, whose value is added to *parts. Each step of the rollout has a loss of its
 // own: no gradient goes through the steps before. Moves the batch along.
 Status windows_learn(Windows *windows, Tape *tape, const Vpd *model, long rollout, LossParts *parts, Error *err);

@@ -43,7 +43,7 @@ static real *values_on(bool gpu, size_t *count) {
     body_network_create(&parameters, 32, 2, &network);
     assert_status_ok(parameters_allocate(&parameters, 3, &err), err);
     make_set(&set);
-    assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
+    assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
     size_t outputs = 3 * set.nodes, size = parameters.size;
     real *out = malloc((outputs + size) * sizeof *out);
     for (size_t i = 0; i < size; i++) out[i] = 0.3f * uniform(i + 77);

@@ -88,6 +88,37 @@ static void a_step_has_few_commands(void **state) {
     for (int i = 0; i <= 2 * PART_COUNT; i++) assert_in_range(count[i], 1, most[i]);
 }
 
+// A step of the phase with motion alone, without doing the commands: the bodies of 32 windows, SELFTEST_WINDOW_STEPS
+// steps of a rollout, C 64, L 4. What it costs beyond the products are launches and what the host waits for.
+static void a_step_of_motion_has_few_commands(void **state) {
+    (void)state;
+    static const size_t MOST = 400;
+    static const long MOST_WAITS = 6;
+    static const char *const options[] = {"model.C=64", "gnn.L=4"};
+    Device *device = NULL;
+    Config config;
+    SelfTestModel model;
+    Error err = {0};
+    Run run = {0};
+    long waits = 0;
+    assert_status_ok(step_bench_config(&step_shapes[STEP_TINY], STEP_BODIES, 0, &config, &err), err);
+    assert_status_ok(config_set(&config, sizeof options / sizeof *options, options, &err), err);
+    cuda_on_cpu_skip(true);
+    assert_status_ok(cuda_on_cpu_open(&device, &err), err);
+    assert_status_ok(selftest_open_model(&model, device, &config, NULL, &err), err);
+    for (int step = 0; step < STEPS; step++) {
+        waits = cuda_on_cpu_waits();
+        train(device, &model, NULL, 1, EACH_STEP, &run);
+        waits = cuda_on_cpu_waits() - waits;
+    }
+    print_message("a step of motion: %zu commands, %ld waits\n", run.commands, waits);
+    assert_in_range(run.commands, 1, MOST);
+    assert_in_range(waits, 1, MOST_WAITS);
+    selftest_close_model(&model);
+    device_close(device);
+    cuda_on_cpu_skip(false);
+}
+
 static void weights_change_between_steps(void **state) {
     (void)state;
     static const StepShape shape = {"small", 64, 12, SELFTEST_VIEWS, SIDE, SIDE, 2, 8, 0.15, false};
@@ -117,8 +148,8 @@ static void messages_share_launches(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_has_few_commands),
-                                       cmocka_unit_test(weights_change_between_steps),
-                                       cmocka_unit_test(messages_share_launches)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_has_few_commands), cmocka_unit_test(a_step_of_motion_has_few_commands),
+        cmocka_unit_test(weights_change_between_steps), cmocka_unit_test(messages_share_launches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,14 +30,15 @@ static void make_set(Made *m) {
         size_t row;
         if (body % 3 == 0) assert_status_ok(body_set_add_window(&m->set, &err), err);
         if (body == 0)
-            assert_status_ok(body_set_add_patch(&m->set, (SurfacePatch){.normal = {0, 0, 1}, .radius = INFINITY}, &err), err);
+            assert_status_ok(body_set_add_patch(&m->set, (SurfacePatch){.normal = {0, 0, 1}, .radius = INFINITY}, &err),
+                             err);
         assert_status_ok(body_set_add_body(&m->set, 5 + body, &row, &err), err);
         for (size_t i = 3 * row; i < 3 * m->set.nodes; i++) {
             m->set.now[i] = 0.1 * (uniform(i) + (i % 3 == 0 ? (double)body : 0));
             m->set.before[i] = m->set.now[i] - 0.02 * uniform(i + 900);
         }
     }
-    assert_status_ok(body_inputs_make(&m->set, &scales, &m->inputs, &err), err);
+    assert_status_ok(body_inputs_make(&m->set, &scales, 2, &m->inputs, &err), err);
 }
 
 static void open_all(Made *m) {
