@@ -76,11 +76,10 @@ Status scene_shift_numbers(const EditScene *scene, EditScene *other, Error *err)
 
 // ---- what stood still becomes a body
 
-// The selected particles of one label: the body to which most of them belong, found by majority vote, and the sums that
-// give its motion from the present to the step before.
+// The selected particles of one label: the body to which most of them belong, and the sums that give its motion from
+// the present to the step before.
 typedef struct Label {
-    int32_t body; // -1: none
-    size_t lead;
+    int32_t body;      // -1: none
     bool still, fresh; // whether some stood still; whether the body is new
     double count, now[3], before[3], product[9];
     double rotation[9], shift[3]; // before = rotation now + shift
@@ -91,9 +90,9 @@ typedef struct Labels {
     size_t count;
 } Labels;
 
-static Label *label_of(Labels labels, const RolloutSet *now, size_t i) {
-    return labels.list + (now->labels ? now->labels[i] : 0);
-}
+static size_t label_number(const RolloutSet *now, size_t i) { return now->labels ? now->labels[i] : 0; }
+
+static Label *label_of(Labels labels, const RolloutSet *now, size_t i) { return labels.list + label_number(now, i); }
 
 // One more than the largest label.
 static size_t count_labels(const RolloutSet *now) {
@@ -102,16 +101,41 @@ static size_t count_labels(const RolloutSet *now) {
     return (size_t)most + 1;
 }
 
-static void vote(Labels labels, const RolloutSet *now, const Mask *mask) {
-    for (size_t l = 0; l < labels.count; l++) labels.list[l].body = -1;
-    for (size_t i = 0; i < now->N; i++) {
-        Label *label = label_of(labels, now, i);
-        if (!mask[i]) continue;
-        if (now->body[i] < 0) label->still = true;
-        else if (label->lead == 0) *label = (Label){.body = now->body[i], .lead = 1, .still = label->still};
-        else if (now->body[i] == label->body) label->lead++;
-        else label->lead--;
+static int compare_keys(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// The label and the body of each selected particle that belongs to one, sorted. Returns how many there are.
+static size_t sort_pairs(const RolloutSet *now, const Mask *mask, uint64_t *pair) {
+    size_t count = 0;
+    for (size_t i = 0; i < now->N; i++)
+        if (mask[i] && now->body[i] >= 0) pair[count++] = (uint64_t)label_number(now, i) << 32 | (uint32_t)now->body[i];
+    qsort(pair, count, sizeof *pair, compare_keys);
+    return count;
+}
+
+// The body of the longest run of equal pairs of each label; of equally long ones that with the least number.
+static void take_longest(Labels labels, const uint64_t *pair, size_t count) {
+    size_t longest = 0;
+    for (size_t from = 0, to; from < count; from = to) {
+        Label *label = &labels.list[pair[from] >> 32];
+        for (to = from; to < count && pair[to] == pair[from];) to++;
+        if (label->body >= 0 && to - from <= longest) continue;
+        label->body = (int32_t)(uint32_t)pair[from];
+        longest = to - from;
     }
+}
+
+static Status vote(Labels labels, const RolloutSet *now, const Mask *mask, Error *err) {
+    uint64_t *pair = malloc((now->N + 1) * sizeof *pair);
+    if (!pair) return scene_no_memory(err);
+    for (size_t l = 0; l < labels.count; l++) labels.list[l].body = -1;
+    for (size_t i = 0; i < now->N; i++)
+        if (mask[i] && now->body[i] < 0) label_of(labels, now, i)->still = true;
+    take_longest(labels, pair, sort_pairs(now, mask, pair));
+    free(pair);
+    return STATUS_OK;
 }
 
 static Status number_labels(Labels labels, const RolloutSet *now, Error *err) {
@@ -178,8 +202,8 @@ Status scene_embody(EditScene *scene, const Mask *mask, Error *err) {
     Labels labels = {.count = count_labels(now)};
     labels.list = calloc(labels.count, sizeof *labels.list);
     if (!labels.list) return scene_no_memory(err);
-    vote(labels, now, mask);
-    Status status = number_labels(labels, now, err);
+    Status status = vote(labels, now, mask, err);
+    if (status == STATUS_OK) status = number_labels(labels, now, err);
     if (status == STATUS_OK) join_all(labels, now, mask);
     free(labels.list);
     return status;

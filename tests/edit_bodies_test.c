@@ -179,6 +179,24 @@ static void test_throw_a_body_with_still_particles(void **state) {
     rollout_file_free(&file);
 }
 
+// What stood still joins the body with most particles, also where no body has more than half of them, whatever their
+// order; of two with equally many that with the least number.
+static void test_throw_joins_the_largest_body(void **state) {
+    static const size_t counts[][3] = {{62, 32, 34}, {34, 62, 32}, {32, 34, 62}, {43, 43, 42}};
+    static const int32_t numbers[] = {2, 6, 4}, largest[] = {2, 6, 4, 2};
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        RolloutFile file = edit_scene();
+        for (size_t b = 0, i = FLOOR; b < 3; b++)
+            for (size_t n = 0; n < counts[k][b]; n++) file.sets[0].body[i++] = numbers[b];
+        edit_scene_drop_labels(&file);
+        RUN(&file, "throw: {all: true, velocity: [0, 0, 1]}");
+        for (size_t i = 0; i < FLOOR; i++) assert_int_equal(file.sets[0].body[i], largest[k]);
+        assert_flags(&file);
+        rollout_file_free(&file);
+    }
+}
+
 static void test_compose(void **state) {
     char folder[64], path[96], edit[256];
     Error err;
@@ -264,6 +282,7 @@ int main(void) {
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_throw_a_body_with_still_particles),
+        cmocka_unit_test(test_throw_joins_the_largest_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
