@@ -258,8 +258,9 @@ Status edit_history_script(const RolloutFile *file, char **out, Error *err) {
     char *text = NULL;
     size_t length;
     FILE *stream = open_memstream(&text, &length);
+    const bool any = !strncmp(history, "- ", 2) || strstr(history, "\n- "); // comments may have dashes too
     if (!stream) return error_set(err, STATUS_FAILED, "out of memory for the edit history");
-    fprintf(stream, "version: %d\nedits:%s\n", EDIT_LIST_VERSION, strstr(history, "- ") ? "" : " []");
+    fprintf(stream, "version: %d\nedits:%s\n", EDIT_LIST_VERSION, any ? "" : " []");
     while (*history) {
         int line = (int)strcspn(history, "\n");
         fprintf(stream, "  %.*s\n", line, history);

@@ -266,12 +266,37 @@ static void test_replay(void **state) {
     rollout_file_free(&second);
 }
 
+// A history in which every edit was left out is an empty list, also with a dash in a name.
+static void test_replay_of_nothing(void **state) {
+    Error err;
+    char *script = NULL;
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "remove: {label: nowhere - left, if_empty: skip}");
+    assert_status_ok(edit_history_script(&file, &script, &err), err);
+    EditList *list = edit_list_create();
+    assert_status_ok(edit_list_parse(list, script, strlen(script), "history", ".", &err), err);
+    assert_int_equal(edit_list_count(list), 0);
+    free(script);
+    edit_list_free(list);
+    rollout_file_free(&file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_remove), cmocka_unit_test(test_keep_and_floor), cmocka_unit_test(test_pixel),
-        cmocka_unit_test(test_copy),   cmocka_unit_test(test_recolour),       cmocka_unit_test(test_equal_names),
-        cmocka_unit_test(test_labels), cmocka_unit_test(test_compose),        cmocka_unit_test(test_step),
-        cmocka_unit_test(test_wrong),  cmocka_unit_test(test_skip),           cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_keep_and_floor),
+        cmocka_unit_test(test_pixel),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_recolour),
+        cmocka_unit_test(test_equal_names),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_compose),
+        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_replay_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
