@@ -82,11 +82,12 @@ Status api_check_texts(const char *const *list, size_t count, const char *what, 
 
 Status api_check_output(const char *path, const char *kinds, Error *err) {
     struct stat info;
+    char words[OUTPUT_KIND_WORDS];
     if (stat(path, &info) || !S_ISREG(info.st_mode) || info.st_size == 0) return STATUS_OK;
     bool own = output_is_of_kind(path, kinds);
     if (own && !strcmp(kinds, "vpd-dataset"))
         return error_set(err, STATUS_BAD_INPUT, "%s: this data set exists; remove it or give another name", path);
     if (own) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT, "%s: this file exists and is not %s; give another name", path,
-                     output_kind_words(kinds));
+                     output_kind_words(kinds, words));
 }

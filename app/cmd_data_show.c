@@ -28,18 +28,27 @@ static const Flag flags[] = {
     {0},
 };
 
-// out.gif of one view; out_view3.gif when there are several.
-static Status write_films(const Dataset *dataset, const ShowOptions *options, const char *path, json_t *written,
-                          Error *err) {
+// out_view3.gif
+static void film_name(const char *path, int view, char name[PATH_SIZE]) {
+    snprintf(name, PATH_SIZE, "%.*s_view%d.gif", (int)(strlen(path) - strlen(".gif")), path, view);
+}
+
+// out.gif of one view; out_view3.gif when there are several, whose names are all checked first.
+static Status write_films(const CommandLine *line, const Dataset *dataset, const ShowOptions *options, const char *path,
+                          json_t *written, Error *err) {
     int V = dataset_episode(dataset, options->episode)->V, only = V == 1 ? 0 : options->view;
+    char name[PATH_SIZE];
     Status status = STATUS_OK;
     if (only >= 0) {
         json_array_append_new(written, json_string(path));
         return dataset_show_gif(dataset, options, only, path, err);
     }
     for (int v = 0; !status && v < V; v++) {
-        char name[PATH_SIZE];
-        snprintf(name, sizeof name, "%.*s_view%d.gif", (int)(strlen(path) - strlen(".gif")), path, v);
+        film_name(path, v, name);
+        status = output_check(line, name, "gif", err);
+    }
+    for (int v = 0; !status && v < V; v++) {
+        film_name(path, v, name);
         status = dataset_show_gif(dataset, options, v, name, err);
         json_array_append_new(written, json_string(name));
     }
@@ -76,7 +85,7 @@ static Status run_show(const CommandLine *line, Error *err) {
             command_small_int(line, "view", 0, dataset_episode(dataset, options.episode)->V - 1, &options.view, err);
     bool film = !status && name_ends(path, ".gif");
     json_t *written = json_array();
-    if (!status && film) status = write_films(dataset, &options, path, written, err);
+    if (!status && film) status = write_films(line, dataset, &options, path, written, err);
     else if (!status) status = dataset_show_sheet(dataset, &options, path, err);
     if (!status && !film) json_array_append_new(written, json_string(path));
     if (!status) status = tell(line, dataset_episode(dataset, options.episode), written, err);

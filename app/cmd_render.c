@@ -235,6 +235,7 @@ static Status run_render(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = rollout_file_read(r.path, &r.rollout, err);
     if (status == STATUS_OK) status = choose_output(line, &r, err);
     if (status == STATUS_OK) status = choose_film(line, &r, err);
+    if (status == STATUS_OK) status = output_check_frames(line, r.out, (size_t)r.film.frames, err);
     if (status == STATUS_OK) status = session_open_for(&r.session, &session, &r.rollout, r.path, err);
     if (status == STATUS_OK) status = choose_truth(line, &r, err);
     if (status == STATUS_OK) status = draw_film(line, &r, err);

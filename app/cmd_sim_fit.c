@@ -255,6 +255,8 @@ static Status run(const CommandLine *line, Error *err) {
         status = command_check_writable(command_text(line, "log", ""), err);
     if (status == STATUS_OK && command_has(line, "film"))
         status = video_check_path(command_text(line, "film", ""), err);
+    if (status == STATUS_OK && command_has(line, "film"))
+        status = output_check_frames(line, command_text(line, "film", ""), work.data.frames, err);
     if (status == STATUS_OK) status = fit(&work);
     fit_result_free(&work.result);
     fit_data_close(&work.data);

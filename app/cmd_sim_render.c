@@ -127,6 +127,7 @@ static Status run(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = command_choice(line, "split", "train|val|test", &split, err);
     if (status == STATUS_OK) status = sim_scene_read(line, &scene, err);
     if (status == STATUS_OK) status = check_output(out, err);
+    if (status == STATUS_OK) status = output_check_frames(line, out, (size_t)scene.frames + 1, err);
     if (status == STATUS_OK) status = sim_scene_device(line, &device, &on, err);
     if (status == STATUS_OK) status = footage_run(&scene, &on, &footage, err);
     if (status == STATUS_OK)

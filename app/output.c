@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "datasets/output_kind.h"
+#include "infer/video.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ static Status refuse_input(const char *path, Error *err) {
 
 Status output_check(const CommandLine *line, const char *path, const char *kinds_written, Error *err) {
     struct stat info;
+    char words[OUTPUT_KIND_WORDS];
     if (stat(path, &info) || !S_ISREG(info.st_mode)) return STATUS_OK;
     bool own = output_is_of_kind(path, kinds_written),
          dataset = own && strstr(kinds_written, "vpd-dataset") && output_is_of_kind(path, "vpd-dataset");
@@ -56,7 +58,20 @@ Status output_check(const CommandLine *line, const char *path, const char *kinds
                          path);
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: this file exists and is not %s; give another name, or --force to replace it", path,
-                     output_kind_words(kinds_written));
+                     output_kind_words(kinds_written, words));
+}
+
+Status output_check_frames(const CommandLine *line, const char *path, size_t count, Error *err) {
+    char name[FILE_PATH_SIZE];
+    bool there = file_is_folder(path);
+    if (!there) return STATUS_OK;
+    Status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && (i < count || there); i++) {
+        status = video_frame_path(path, (int)i, name, err);
+        if (status == STATUS_OK) status = output_check(line, name, "png", err);
+        there = file_exists(name);
+    }
+    return status;
 }
 
 // These are what they are, whatever their names say, and other programs go by the name.

@@ -17,6 +17,9 @@
 // `kinds` as in Flag.writes. A path that does not exist, or is a folder, is good.
 Status output_check(const CommandLine *line, const char *path, const char *kinds, Error *err);
 
+// The pictures that video_write would replace or remove for a film of `count` frames, where `path` is a folder.
+Status output_check_frames(const CommandLine *line, const char *path, size_t count, Error *err);
+
 // Every flag that was given and has `writes`.
 Status outputs_check(const CommandLine *line, Error *err);
 

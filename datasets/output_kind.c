@@ -62,8 +62,15 @@ bool output_is_of_kind(const char *path, const char *list) {
     return false;
 }
 
-const char *output_kind_words(const char *list) {
-    for (int i = 0; i < KINDS; i++)
-        if (strncmp(list, kinds[i].kind, strcspn(list, " ")) == 0) return kinds[i].words;
-    return "a file of this kind";
+const char *output_kind_words(const char *list, char words[OUTPUT_KIND_WORDS]) {
+    int left = 0, length = 0;
+    for (int i = 0; i < KINDS; i++) left += is_named(list, kinds[i].kind);
+    words[0] = 0;
+    for (int i = 0; i < KINDS && length < OUTPUT_KIND_WORDS; i++) {
+        if (!is_named(list, kinds[i].kind)) continue;
+        const char *between = length == 0 ? "" : left == 1 ? " or " : ", ";
+        length += snprintf(words + length, (size_t)(OUTPUT_KIND_WORDS - length), "%s%s", between, kinds[i].words);
+        left--;
+    }
+    return words;
 }

@@ -9,7 +9,8 @@
 // of every kind, and so is one that cannot be read.
 bool output_is_of_kind(const char *path, const char *list);
 
-// "a data set", of the first kind in the list.
-const char *output_kind_words(const char *list);
+// "a data set, a GIF or an MP4 film": the kinds in the list, as they are listed in the source. Returns `words`.
+enum { OUTPUT_KIND_WORDS = 256 };
+const char *output_kind_words(const char *list, char words[OUTPUT_KIND_WORDS]);
 
 #endif

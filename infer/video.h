@@ -4,7 +4,7 @@
 #ifndef VPD_INFER_VIDEO_H
 #define VPD_INFER_VIDEO_H
 
-#include "base/error.h"
+#include "base/file.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,7 +47,9 @@ Status video_add(Video *video, const uint8_t *rgb, int H, int W, Error *err);
 // Draws panels ((rows * columns) of them) into one frame and adds it.
 Status video_add_panels(Video *video, const VideoLayout *layout, const VideoPanel *panels, Error *err);
 
-// Writes FOLDER/frame_0000.png, ..., and removes those that follow, of a longer film before.
+// FOLDER/frame_0000.png, ..
+Status video_frame_path(const char *folder, int frame, char path[FILE_PATH_SIZE], Error *err);
+// Writes them, and removes those that follow, of a longer film before.
 Status video_write_png(const Video *video, const char *folder, Error *err);
 Status video_write_gif(const Video *video, const char *path, Error *err);
 // H.264 in yuv420p (an odd last row or column is repeated), which every browser plays. Without ffmpeg it is

@@ -19,7 +19,7 @@ static Status check_frames(const Video *video, const char *path, Error *err) {
     return video->count > 0 ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: the video has no frames", path);
 }
 
-static Status frame_path(const char *folder, int frame, char path[FILE_PATH_SIZE], Error *err) {
+Status video_frame_path(const char *folder, int frame, char path[FILE_PATH_SIZE], Error *err) {
     char name[32];
     snprintf(name, sizeof name, "frame_%04d.png", frame);
     return file_join(path, FILE_PATH_SIZE, folder, name, err);
@@ -31,11 +31,11 @@ Status video_write_png(const Video *video, const char *folder, Error *err) {
     if (status == STATUS_OK) status = file_make_folders(folder, err);
     for (int i = 0; i < video->count && status == STATUS_OK; i++) {
         Image image = {video->H, video->W, 3, PIXEL_U8, video->frames[i]};
-        status = frame_path(folder, i, path, err);
+        status = video_frame_path(folder, i, path, err);
         if (status == STATUS_OK) status = image_write_png(&image, path, err);
     }
     for (int i = video->count; status == STATUS_OK; i++) { // of a longer film that was there before
-        status = frame_path(folder, i, path, err);
+        status = video_frame_path(folder, i, path, err);
         if (status == STATUS_OK && unlink(path) != 0) break;
     }
     return status;

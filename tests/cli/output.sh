@@ -51,6 +51,16 @@ cp "$folder/calibration.json" "$folder/sheet.png"
 expect 2 "" "$kind a PNG picture" "$VPD" data show "$folder/new.h5" -o "$folder/sheet.png"
 expect 0 "" "written" "$VPD" data show "$folder/new.h5" -o "$folder/sheet.png" --force
 expect 0 "" "written" "$VPD" data show "$folder/new.h5" -o "$folder/sheet.png"
+# Several views are files of their own: none is written if one of them is another's.
+cp "$folder/calibration.json" "$folder/film_view1.gif"
+expect 2 "" "film_view1.gif: $kind a GIF;" "$VPD" data show "$folder/new.h5" -o "$folder/film.gif"
+cmp -s "$folder/calibration.json" "$folder/film_view1.gif" || fail "a view replaced a file"
+[ ! -e "$folder/film_view0.gif" ] || fail "a view was written before the names of others were checked"
+expect 0 "" "film_view0.gif and" "$VPD" data show "$folder/new.h5" -o "$folder/film.gif" --force
+expect 0 "" "film_view0.gif and" "$VPD" data show "$folder/new.h5" -o "$folder/film.gif"
+cp "$folder/calibration.json" "$folder/film.gif"
+expect 2 "" "$kind a PNG picture or a GIF;" "$VPD" data show "$folder/new.h5" -o "$folder/film.gif"
+expect 2 "" "$kind a GIF, an MP4 film or a data set;" "$VPD" sim render "$VPD_SOURCE/scenes/ball.yaml" -o "$folder/film.gif"
 
 # A reader that goes away: no message, and no normal end (141 is SIGPIPE).
 ("$VPD" --version; echo $? >"$folder/status") 2>"$folder/stderr" | true

@@ -28,6 +28,9 @@ expect 0 "*" "" "$VPD" render -q "$folder/again.h5" --views 0,1,4 --difference -
 diff -r "$folder/png" "$folder/again" >/dev/null || fail "two equal rollouts look different"
 expect 0 "*" "" "$VPD" render -q "$folder/default.h5" --views 0,1,4 --difference -o "$folder/other"
 diff -r "$folder/png" "$folder/other" >/dev/null && fail "two different rollouts look equal"
+echo mine >"$folder/other/frame_0004.png"
+expect 2 "" "frame_0004.png: this file exists and is not a PNG picture;" "$VPD" render -q "$folder/default.h5" -o "$folder/other"
+grep -q mine "$folder/other/frame_0004.png" || fail "a file among the pictures was replaced"
 
 # A rollout that goes on from its file ends where the one that never stopped does.
 expect 0 "*" "" "$VPD" rollout -q "$run" "$data" --episode 000002 --start 3 --steps 3 -o "$folder/three.h5"

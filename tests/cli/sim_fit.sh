@@ -59,6 +59,9 @@ expect 0 '"verdict":"fitted"' "" "$VPD" sim fit "$folder/colour.yaml" --data "$f
 near box.velocity.x 1.6 0.001 # colours beyond white are cut off in the fit as in the recording
 near box.density 300 2
 [ "$(head -c 3 "$folder/fit.gif")" = GIF ] || fail "no film"
+mkdir "$folder/film"
+echo mine >"$folder/film/frame_0002.png"
+expect 2 "" "frame_0002.png: this file exists and is not a PNG picture;" "$VPD" sim fit "$folder/colour.yaml" --data "$folder/colour.h5" --compare colour --free box.velocity.x -o "$folder/x.yaml" --film "$folder/film" --threads 1
 
 # What the recording does not determine stays at its start.
 sed 's/^frames: .*/frames: 4/; s/to: 9/to: 4/' "$scene" >"$folder/air.yaml"

@@ -25,6 +25,13 @@ touch "$folder/png/frame_mine.png" "$folder/png/frame_0020.png"
 expect 0 "5 frames" "" "$VPD" sim render "$folder/short.yaml" -o "$folder/png"
 [ "$(find "$folder/png" -name 'frame_000*.png' | wc -l)" = 5 ] || fail "frames of the longer film are left"
 [ -e "$folder/png/frame_mine.png" ] && [ -e "$folder/png/frame_0020.png" ] || fail "files of others were removed"
+# A picture of another kind is kept, whether it would be replaced or removed.
+for frame in 0003 0005; do
+  echo mine >"$folder/png/frame_$frame.png"
+  expect 2 "" "frame_$frame.png: this file exists and is not a PNG picture;" "$VPD" sim render "$folder/short.yaml" -o "$folder/png"
+  grep -q mine "$folder/png/frame_$frame.png" || fail "frame_$frame.png was replaced"
+  expect 0 "5 frames" "" "$VPD" sim render "$folder/short.yaml" -o "$folder/png" --force
+done
 expect 0 "*" "" "$VPD" sim run "$folder/scene.yaml" -o "$folder/run.h5"
 "$VPD" inspect "$folder/run.h5" | grep -q "cameras *3" || fail "the rollout has not 3 cameras"
 
