@@ -241,47 +241,47 @@ void fit_data_blur(FitData *data, double pixels) {
 
 // ---- residuals
 
-// Residual r with weights w_k at `count` numbers that begin at `first` and are 3 apart: r = scale (sum w_k x_k - y).
-typedef struct Row {
-    size_t first, count;
-    const double *weight; // (count) NULL: 1
-    double scale, y;
-} Row;
-
-static void add_row(const FitFrame *in, size_t N, const Row *row, MinimiseSums *sums) {
-    double r = -row->scale * row->y, J[FIT_VARIABLES_MAX];
-    for (size_t k = 0; k < row->count; k++)
-        r += row->scale * (row->weight ? row->weight[k] : 1) * in->position[row->first + 3 * k];
-    for (size_t p = 0; p < in->variables && in->along; p++) {
-        J[p] = 0;
-        for (size_t k = 0; k < row->count; k++)
-            J[p] += row->scale * (row->weight ? row->weight[k] : 1) * in->along[p * 3 * N + row->first + 3 * k];
+static void compare_positions(const FitData *data, const FitFrame *in, MinimiseSums *sums) {
+    const size_t N = data->scene->model.particles;
+    const double scale = 1 / data->size[0], *y = data->position + in->frame * 3 * N;
+    double J[FIT_VARIABLES_MAX];
+    for (size_t i = 0; i < 3 * N; i++) {
+        const double r = scale * in->position[i] - scale * y[i];
+        for (size_t p = 0; p < in->variables && in->along; p++) J[p] = scale * in->along[p * 3 * N + i];
+        if (in->slope) in->slope[i] += r * scale;
+        minimise_add_rows(sums, in->along ? in->variables : 0, 1, &r, J);
     }
-    for (size_t k = 0; k < row->count && in->slope; k++)
-        in->slope[row->first + 3 * k] += r * row->scale * (row->weight ? row->weight[k] : 1);
+}
+
+// Coordinate c of an object's centre of mass against y. Where masses are free, they move it too.
+static void compare_centre(const FitData *data, const FitFrame *in, const SceneObject *object, size_t c, double y,
+                           MinimiseSums *sums) {
+    const size_t N = data->scene->model.particles, first = object->particle, end = first + object->particles;
+    double total = 0, centre = 0, J[FIT_VARIABLES_MAX];
+    for (size_t i = first; i < end; i++) {
+        total += in->mass[i];
+        centre += in->mass[i] * in->position[3 * i + c];
+    }
+    centre /= total;
+    const double r = (centre - y) / data->size[0], scale = 1 / total / data->size[0];
+    for (size_t p = 0; p < in->variables && in->along; p++) {
+        const double *along = in->along + p * 3 * N, *mass_along = in->mass_along + p * N;
+        J[p] = 0;
+        for (size_t i = first; i < end; i++)
+            J[p] += scale * (in->mass[i] * along[3 * i + c] + mass_along[i] * (in->position[3 * i + c] - centre));
+    }
+    for (size_t i = first; i < end && in->slope; i++) {
+        in->slope[3 * i + c] += r * scale * in->mass[i];
+        in->mass_slope[i] += r * scale * (in->position[3 * i + c] - centre);
+    }
     minimise_add_rows(sums, in->along ? in->variables : 0, 1, &r, J);
 }
 
-static void compare_positions(const FitData *data, const FitFrame *in, MinimiseSums *sums) {
-    const size_t N = data->scene->model.particles;
-    for (size_t i = 0; i < 3 * N; i++)
-        add_row(in, N, &(Row){i, 1, NULL, 1 / data->size[0], data->position[in->frame * 3 * N + i]}, sums);
-}
-
-// Centres of mass.
 static void compare_centres(const FitData *data, const FitFrame *in, MinimiseSums *sums) {
     const SimScene *scene = data->scene;
-    for (size_t o = 0; o < scene->object_count; o++) {
-        const SceneObject *object = scene->objects + o;
-        const double *mass = scene->values.of[SIM_MASS] + object->particle;
-        double total = 0;
-        for (size_t i = 0; i < object->particles; i++) total += mass[i];
-        for (size_t c = 0; c < 3; c++) {
-            const double y = data->centre[(in->frame * scene->object_count + o) * 3 + c];
-            const Row row = {3 * object->particle + c, object->particles, mass, 1 / total / data->size[0], y * total};
-            add_row(in, scene->model.particles, &row, sums);
-        }
-    }
+    const double *y = data->centre + in->frame * 3 * scene->object_count;
+    for (size_t i = 0; i < 3 * scene->object_count; i++)
+        compare_centre(data, in, scene->objects + i / 3, i % 3, y[i], sums);
 }
 
 Status fit_data_compare(FitData *data, const FitFrame *in, MinimiseSums *sums, Error *err) {

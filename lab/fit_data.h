@@ -51,6 +51,10 @@ typedef struct FitFrame {
     size_t variables;       // P
     const double *along;    // (P,N,3) dposition/dx; NULL: sums->gradient is not wanted from it
     double *slope;          // (N,3) dcost/dposition is added to it; NULL: not wanted
+    // Of every particle, for centres of mass: (N) mass, (P,N) dmass/dx with `along`, (N) dcost/dmass, to which is
+    // added, with `slope`.
+    const double *mass, *mass_along;
+    double *mass_slope;
 } FitFrame;
 
 // Adds the residuals of a frame: metres, and shares of full colour.

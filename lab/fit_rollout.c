@@ -76,21 +76,26 @@ static Status compare_one(void *context, size_t frame, const double *position, c
     (void)velocity;
     if (slope) memset(slope, 0, row * sizeof *slope);
     if (!is_compared(r, frame)) return STATUS_OK;
-    r->status =
-        fit_data_compare(r->data, &(FitFrame){.frame = frame, .position = position, .slope = slope}, r->sums, err);
+    const FitFrame in = {
+        .frame = frame, .position = position, .slope = slope, .mass = r->mass, .mass_slope = r->mass_slope};
+    r->status = fit_data_compare(r->data, &in, r->sums, err);
     return r->status;
 }
 
 static Status cost_alone(FitRollout *r, const double *x, bool gradient, MinimiseSums *out, Error *err) {
+    const size_t N = r->scene.model.particles;
     SimScene scene = {0};
     r->sums = out;
     Status status = fit_free_scene(r->free, x, &scene, err);
     SimRun run = run_of(r, &scene, compare_one);
+    r->mass = scene.values.of[SIM_MASS];
     run.gradient = gradient;
+    if (gradient) memset(r->mass_slope, 0, N * sizeof *r->mass_slope);
     if (status == STATUS_OK) status = sim_set(r->one, &scene.values, err);
     if (status == STATUS_OK) status = sim_rollout(r->one, &run, err);
     if (status == STATUS_OK && gradient)
         status = sim_adjoint(r->one, &run, &(SimLoss){.position = r->slope}, &r->gradient, NULL, err);
+    for (size_t i = 0; i < N && status == STATUS_OK && gradient; i++) r->gradient.of[SIM_MASS][i] += r->mass_slope[i];
     scene_free(&scene);
     return status;
 }
@@ -133,9 +138,10 @@ static double beside(const FitRollout *r, const double *x, size_t p, double side
 static Status make_batch(FitRollout *r, Error *err) {
     const size_t P = r->free->count, N = r->scene.model.particles;
     if (r->many) return STATUS_OK;
-    r->along = calloc(P * 3 * N, sizeof *r->along);
+    r->along = calloc(P * 4 * N, sizeof *r->along);
     r->score = calloc(r->data->frames * P, sizeof *r->score);
     Status status = r->along && r->score ? fit_free_scene(r->free, NULL, &r->batch, err) : no_memory(r, err);
+    if (status == STATUS_OK) r->mass_along = r->along + P * 3 * N;
     if (status == STATUS_OK) status = scene_repeat(&r->batch, 1 + 2 * P, err);
     return status == STATUS_OK ? open_sim(r, &r->batch.model, &r->many, err) : status;
 }
@@ -186,19 +192,29 @@ static Status fill_batch(FitRollout *r, const double *x, Error *err) {
     return status;
 }
 
+// Derivatives (P,count) of numbers of the batch, of which each scene has `count`.
+static void divide(const FitRollout *r, const double *batch, size_t count, double *out) {
+    for (size_t p = 0; p < r->free->count; p++) {
+        const double *low = batch + (1 + 2 * p) * count, *high = low + count;
+        const double apart = r->apart[p] > 0 ? r->apart[p] : INFINITY; // fixed
+        for (size_t i = 0; i < count; i++) out[p * count + i] = (high[i] - low[i]) / apart;
+    }
+}
+
 static Status compare_many(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
     FitRollout *r = context;
-    const size_t P = r->free->count, row = 3 * r->scene.model.particles;
+    const size_t P = r->free->count;
     double *score = r->score + frame * P;
     (void)velocity;
     memset(score, 0, P * sizeof *score);
     if (!is_compared(r, frame)) return STATUS_OK;
-    for (size_t p = 0; p < P; p++) {
-        const double *low = position + (1 + 2 * p) * row, *high = low + row;
-        const double apart = r->apart[p] > 0 ? r->apart[p] : INFINITY; // fixed
-        for (size_t i = 0; i < row; i++) r->along[p * row + i] = (high[i] - low[i]) / apart;
-    }
-    const FitFrame in = {.frame = frame, .position = position, .variables = P, .along = r->along};
+    divide(r, position, 3 * r->scene.model.particles, r->along);
+    const FitFrame in = {.frame = frame,
+                         .position = position,
+                         .variables = P,
+                         .along = r->along,
+                         .mass = r->mass,
+                         .mass_along = r->mass_along};
     for (size_t p = 0; p < P; p++) score[p] = -r->sums->gradient[p];
     r->status = fit_data_compare(r->data, &in, r->sums, err);
     for (size_t p = 0; p < P; p++) score[p] += r->sums->gradient[p];
@@ -211,21 +227,28 @@ static Status by_differences(FitRollout *r, const double *x, MinimiseSums *out, 
     if (status == STATUS_OK) status = fill_batch(r, x, err);
     if (status == STATUS_OK) status = sim_set(r->many, &r->batch.values, err);
     SimRun run = run_of(r, &r->batch, compare_many);
-    return status == STATUS_OK ? sim_rollout(r->many, &run, err) : status;
+    if (status != STATUS_OK) return status;
+    r->mass = r->batch.values.of[SIM_MASS];
+    divide(r, r->mass, r->scene.model.particles, r->mass_along);
+    return sim_rollout(r->many, &run, err);
 }
 
 // ---- the gradient by the adjoint
 
 static Status make_gradient(FitRollout *r, Error *err) {
+    const size_t N = r->scene.model.particles;
     const SimRun run = scene_run(&r->scene);
     if (r->slope) return STATUS_OK;
-    r->slope = calloc(r->data->frames * 3 * r->scene.model.particles, sizeof *r->slope);
-    bool good = r->slope;
+    bool good = true;
     for (int v = 0; v < SIM_VALUES; v++) {
         const size_t count = sim_value_count(&r->scene.model, sim_controls(&run), v);
-        if (count && r->scene.values.of[v]) good = (r->gradient.of[v] = calloc(count, sizeof(double))) && good;
+        if (!count || !r->scene.values.of[v] || r->gradient.of[v]) continue;
+        good = (r->gradient.of[v] = calloc(count, sizeof(double))) && good;
     }
-    return good ? STATUS_OK : no_memory(r, err);
+    r->slope = good ? calloc((r->data->frames * 3 + 1) * N, sizeof *r->slope) : NULL;
+    if (!r->slope) return no_memory(r, err);
+    r->mass_slope = r->slope + r->data->frames * 3 * N;
+    return STATUS_OK;
 }
 
 // sum over values of gradient (b - a).

@@ -16,6 +16,9 @@ typedef struct FitRollout {
     Sim *one, *many;
     int threads;
     double *along, *slope; // (P,N,3); (frames,N,3)
+    const double *mass;    // (N) of the rollout that runs
+    double *mass_along;    // (P,N) dmass/dx, in the memory of `along`
+    double *mass_slope;    // (N) dcost/dmass of all frames, in the memory of `slope`
     double *score;         // (frames,P) J'r of each frame, along x, of the last J'J; 0: not compared
     double *x, *apart;     // (P) the point that is asked for; how far the two beside it are from each other
     const double *basis;   // of the sums that run

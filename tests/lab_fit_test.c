@@ -105,6 +105,71 @@ static void test_derivatives(void **state) {
     close_world(&w);
 }
 
+// ---- centres of mass
+
+// A sheet of four particles that is held at one, turns and is pushed; values.a.mass are free.
+#define SHEET                                                                                                          \
+    "frames: 20\nfps: 30\nsubsteps: 20\nprecision: f64\ngravity: [0, 0, 0]\nobjects:\n"                                \
+    "  a: {cloth: {size: [0.4, 0.4], cells: [1, 1]}, mass: 0.4, springs: {k_e: 20, k_d: 0.1},\n"                       \
+    "      velocity: [0.2, 0, 0], spin: [0, 0, 3], fixed: [0]}\n"                                                      \
+    "controls: [{object: a, force: [0, 0, 0.5], from: 0, to: 5}]\nvalues: {a: {mass: [0.08, 0.12, 0.11, 0.09]}}\n"
+
+static void open_sheet(World *w, const double mass[4]) {
+    static const char *const name = "values.a.mass";
+    Error err;
+    open_world(w, SHEET, &name, 1, mass);
+    const double total = mass[0] + mass[1] + mass[2] + mass[3];
+    w->data.centre = calloc(w->data.frames, 3 * sizeof(double));
+    assert_non_null(w->data.centre);
+    for (size_t i = 0; i < w->data.frames * 12; i++)
+        w->data.centre[i / 12 * 3 + i % 3] += mass[i / 3 % 4] / total * w->data.position[i];
+    free(w->data.position);
+    w->data.position = NULL;
+    scene_free(&w->scene); // as the program: that of the start
+    assert_status_ok(fit_free_scene(&w->free, NULL, &w->scene, &err), err);
+}
+
+static double cost_at(FitRollout *rollout, const double *x) {
+    MinimiseSums sums = {0};
+    Error err;
+    assert_status_ok(fit_rollout_sums(rollout, x, &sums, &err), err);
+    return sums.cost;
+}
+
+// The masses that are fitted weigh particles in a centre, and not those of the start.
+static void test_centres(void **state) {
+    static const double truth[4] = {0.05, 0.15, 0.1, 0.1};
+    World w;
+    MinimiseVariable variable[4];
+    double x[4], differences[4] = {0}, adjoint[4] = {0}, normal[16] = {0};
+    MinimiseSums many = {.gradient = differences, .normal = normal}, one = {.gradient = adjoint};
+    FitRollout rollout;
+    Error err;
+    (void)state;
+    open_sheet(&w, truth);
+    for (size_t i = 0; i < 4; i++) variable[i] = w.free.variable[i].range, x[i] = w.free.variable[i].start;
+    assert_status_ok(fit_rollout_open(&w.free, &w.data, 1, &rollout, &err), err);
+    rollout.variable = variable;
+    assert_status_ok(fit_rollout_sums(&rollout, x, &many, &err), err);
+    assert_status_ok(fit_rollout_sums(&rollout, x, &one, &err), err);
+    for (size_t i = 0; i < 4; i++) {
+        const double at = x[i], h = 1e-6;
+        x[i] = at + h;
+        const double high = cost_at(&rollout, x);
+        x[i] = at - h;
+        const double slope = (high - cost_at(&rollout, x)) / 2 / h;
+        x[i] = at;
+        assert_close(differences[i], slope, 1e-9, 1e-6);
+        assert_close(adjoint[i], slope, 1e-9, 1e-6);
+    }
+    assert_true(cost_at(&rollout, truth) < 1e-24);
+    fit_rollout_close(&rollout);
+    FitResult r = fit(&w, (FitOptions){.threads = 1});
+    for (size_t i = 0; i < 4; i++) assert_close(r.value[i].value, truth[i], 1e-9, 0);
+    fit_result_free(&r);
+    close_world(&w);
+}
+
 // ---- times
 
 // Seconds of frame i of 30 a second, in whole milliseconds.
@@ -367,9 +432,10 @@ static void test_many(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_text),   cmocka_unit_test(test_derivatives),
-        cmocka_unit_test(test_recovery),  cmocka_unit_test(test_times),  cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_explosion), cmocka_unit_test(test_rows),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_groups),    cmocka_unit_test(test_merged), cmocka_unit_test(test_many)};
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_text),      cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_centres), cmocka_unit_test(test_recovery),  cmocka_unit_test(test_times),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_explosion), cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_groups),    cmocka_unit_test(test_merged),
+        cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
