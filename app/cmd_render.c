@@ -89,10 +89,6 @@ static Status film_path(Rendering *r, const PathCamera *cameras, int count, Film
     return film_of_path(&r->rollout, cameras, count, choice.step, choice.H, choice.W, &r->film, err);
 }
 
-static Status no_memory(long count, Error *err) {
-    return error_set(err, STATUS_FAILED, "out of memory for %ld cameras", count);
-}
-
 static PathCamera path_camera(const RendererCamera *camera) {
     PathCamera out = {.H = camera->H, .W = camera->W};
     memcpy(out.K, camera->K, sizeof out.K);
@@ -105,7 +101,7 @@ static Status film_orbit(Rendering *r, long count, FilmChoice choice, Error *err
     const RolloutFile *rollout = &r->rollout;
     OrbitOptions orbit;
     PathCamera *own = calloc((size_t)rollout->V, sizeof *own), *path = calloc((size_t)count, sizeof *path);
-    Status status = own && path ? STATUS_OK : no_memory(count, err);
+    Status status = own && path ? STATUS_OK : error_no_memory(err, "%ld cameras", count);
     for (int v = 0; v < rollout->V && status == STATUS_OK; v++) {
         RendererCamera camera = draw_camera(rollout, 0, v);
         own[v] = path_camera(&camera);
@@ -127,7 +123,7 @@ static Status film_cameras(Rendering *r, const char *file, long ride, FilmChoice
     if (status == STATUS_OK && ride > 0) {
         between = calloc((size_t)ride, sizeof *between);
         if (between) camera_path_between(keys, count, (int)ride, between);
-        else status = no_memory(ride, err);
+        else status = error_no_memory(err, "%ld cameras", ride);
     }
     if (status == STATUS_OK) status = film_path(r, between ? between : keys, between ? (int)ride : count, choice, err);
     free(keys);

@@ -29,6 +29,9 @@ void error_clean(char *text, const char *keep);
 #define error_set(err, status, ...) (error_fill((err), (status), __VA_ARGS__), error_status(status))
 
 void error_fill(Error *err, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// "out of memory for WHAT": `return error_no_memory(err, "%zu rays", count)`. The first text is a literal.
+#define error_no_memory(err, ...) error_set(err, STATUS_FAILED, "out of memory for " __VA_ARGS__)
+
 static inline Status error_status(Status status) { return status; }
 
 // Puts "prefix: " before the text of an error that is already set; returns its status.

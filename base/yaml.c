@@ -23,10 +23,6 @@ static Status fail_here(const Reader *reader, const char *what) {
     return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: %s", reader->name, reader->line, what);
 }
 
-static Status no_memory(const Reader *reader) {
-    return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
-}
-
 void yaml_tree_free(YamlNode *root) {
     while (root) {
         YamlNode *next = root->next;
@@ -40,7 +36,7 @@ void yaml_tree_free(YamlNode *root) {
 
 static Status parser_error(const Reader *reader) {
     const yaml_parser_t *parser = &reader->parser;
-    if (parser->error == YAML_MEMORY_ERROR) return no_memory(reader);
+    if (parser->error == YAML_MEMORY_ERROR) return error_no_memory(reader->err, "%s", reader->name);
     size_t line = parser->error == YAML_READER_ERROR ? reader->line : parser->problem_mark.line + 1;
     return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: not valid YAML: %s", reader->name, line,
                      parser->problem ? parser->problem : "unknown problem");
@@ -79,7 +75,7 @@ static Status copy_text(const Reader *reader, const yaml_event_t *event, char **
     if (strlen(text) != event->data.scalar.length || !text_is_plain(text))
         return fail_here(reader, "a text holds a control character or a line end");
     *out = strdup(text);
-    return *out ? STATUS_OK : no_memory(reader);
+    return *out ? STATUS_OK : error_no_memory(reader->err, "%s", reader->name);
 }
 
 static Status read_entries(Reader *reader, YamlNode *parent, int depth);
@@ -100,7 +96,7 @@ static Status read_node(Reader *reader, const yaml_event_t *event, int depth, Ya
     if (depth > YAML_DEPTH_MAX) return fail_here(reader, "lists and maps are nested too deeply");
     if (++reader->nodes > YAML_NODES_MAX) return fail_here(reader, "the document has too many entries");
     YamlNode *node = *out = calloc(1, sizeof *node);
-    if (!node) return no_memory(reader);
+    if (!node) return error_no_memory(reader->err, "%s", reader->name);
     node->line = reader->line;
     if (event->type == YAML_SCALAR_EVENT) {
         node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
@@ -180,14 +176,14 @@ static Status read_stream(Reader *reader, YamlNode **out) {
 Status yaml_tree_read(const char *text, size_t length, const char *name, YamlNode **out, Error *err) {
     Reader reader = {.name = name, .text = text, .length = length, .line = 1, .err = err};
     *out = NULL;
-    if (!yaml_parser_initialize(&reader.parser)) return no_memory(&reader);
+    if (!yaml_parser_initialize(&reader.parser)) return error_no_memory(reader.err, "%s", reader.name);
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
     Status status = read_stream(&reader, out);
     if (status == STATUS_OK && !*out) {
         *out = calloc(1, sizeof **out);
         if (*out) (*out)->text = strdup("");
-        if (!*out || !(*out)->text) status = no_memory(&reader);
+        if (!*out || !(*out)->text) status = error_no_memory(reader.err, "%s", reader.name);
         else (*out)->line = 1;
     }
     yaml_parser_delete(&reader.parser);

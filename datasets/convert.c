@@ -32,10 +32,6 @@ typedef struct Job {
     EpisodeInfo to;
 } Job;
 
-static Status no_memory(const Job *job, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: no memory to convert it", job->place);
-}
-
 static void free_episode(Job *job) {
     void *all[] = {job->views, job->heldout,  job->K,          job->poses,
                    job->time,  job->position, job->quaternion, job->actions};
@@ -58,7 +54,7 @@ static Status choose(Job *job, Dataset *const *datasets, int count, Error *err) 
     int total = 0, taken[SPLIT_COUNT] = {0};
     for (int i = 0; i < count; i++) total += dataset_episode_count(datasets[i]);
     job->chosen = calloc((size_t)total + 1, sizeof *job->chosen);
-    if (!job->chosen) return no_memory(job, err);
+    if (!job->chosen) return error_no_memory(err, "a conversion of %s", job->place);
     for (int s = 0; s < SPLIT_COUNT; s++) {
         if (options->episodes[s] > count_split(datasets, count, s))
             return error_set(err, STATUS_BAD_INPUT, "%s: expected %d %s episodes, found %d", job->place,
@@ -124,7 +120,7 @@ static Status plan_views(Job *job, Error *err) {
     int V = options->views ? options->view_count : job->from->V;
     job->views = calloc((size_t)V, sizeof *job->views);
     job->heldout = calloc((size_t)V, sizeof *job->heldout);
-    if (!job->views || !job->heldout) return no_memory(job, err);
+    if (!job->views || !job->heldout) return error_no_memory(err, "a conversion of %s", job->place);
     job->to.V = V;
     for (int v = 0; v < V; v++) {
         job->views[v] = options->views ? options->views[v] : v;
@@ -156,7 +152,7 @@ static Status take_cameras(Job *job, Error *err) {
     size_t V = (size_t)job->to.V, F = job->from->moving_cameras ? (size_t)job->to.F : 1;
     job->K = calloc(9 * V, sizeof *job->K);
     job->poses = calloc(16 * F * V, sizeof *job->poses);
-    if (!job->K || !job->poses) return no_memory(job, err);
+    if (!job->K || !job->poses) return error_no_memory(err, "a conversion of %s", job->place);
     for (size_t v = 0; v < V; v++) {
         convert_intrinsics(&job->plan, job->from->intrinsics + 9 * job->views[v], job->K + 9 * v);
         for (size_t f = 0; f < F; f++) {
@@ -192,7 +188,7 @@ static Status describe(Job *job, const Chosen *chosen, Error *err) {
     to->depth_is_u16 = job->plan.u16;
     to->depth_scale = job->plan.u16 ? job->plan.unit : 1;
     if (job->plan.box) to->bounds = job->plan.box;
-    return good ? STATUS_OK : no_memory(job, err);
+    return good ? STATUS_OK : error_no_memory(err, "a conversion of %s", job->place);
 }
 
 // The number of pixels with depth.
@@ -246,7 +242,7 @@ static Status put_frames(Job *job, const Dataset *dataset, Error *err) {
             before = status;
             here = before   ? before
                    : packed ? prepare(job, dataset, f, &frames, packed, &kept, &own)
-                            : no_memory(job, &own);
+                            : error_no_memory(&own, "a conversion of %s", job->place);
 #pragma omp ordered
             {
                 if (!status) {

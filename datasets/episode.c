@@ -12,10 +12,6 @@
 #define ARENA_MAX ((size_t)1 << 32)       // and of all of them
 enum { TEXT_SIZE = 512, ATTRIBUTES_MAX = 4096, PROPERTIES_MAX = 512 };
 
-static Status no_memory(const H5Place *group, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: no memory to open it", group->text);
-}
-
 // Reads a whole small array into the arena; *out stays NULL when it is absent. `dims` gets what was found.
 static Status keep_array(Dataset *dataset, const H5Place *group, const char *name, bool required, H5Expect expect,
                          H5Kind kind, const void **out, hsize_t *dims, Error *err) {
@@ -27,7 +23,7 @@ static Status keep_array(Dataset *dataset, const H5Place *group, const char *nam
     if (status || !found) return status;
     size_t bytes = array.bytes / h5_kind_bytes(array.kind) * h5_kind_bytes(kind);
     void *memory = dataset->arena.used + bytes < ARENA_MAX ? arena_alloc(&dataset->arena, bytes) : NULL;
-    if (!memory) status = no_memory(group, err);
+    if (!memory) status = error_no_memory(err, "%s", group->text);
     if (!status) status = h5_array_read(&array, kind, memory, err);
     if (!status) *out = memory;
     if (dims) memcpy(dims, array.dims, sizeof array.dims);
@@ -41,7 +37,7 @@ static Status keep_text(Dataset *dataset, const H5Place *group, const char *name
     Status status = h5_attribute_text(group, name, required, text, sizeof text, NULL, err);
     if (status) return status;
     *out = dataset_keep_text(dataset, text);
-    return *out ? STATUS_OK : no_memory(group, err);
+    return *out ? STATUS_OK : error_no_memory(err, "%s", group->text);
 }
 
 static Status read_texts(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
@@ -304,11 +300,11 @@ static int compare_ints(const void *a, const void *b) { return *(const int *)a -
 static Status read_heldout(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
     double *numbers = calloc((size_t)info->V, sizeof *numbers);
     int count;
-    if (!numbers) return no_memory(group, err);
+    if (!numbers) return error_no_memory(err, "%s", group->text);
     Status status =
         h5_attribute_numbers(group->id, group->text, "heldout_views", false, true, numbers, info->V, &count, err);
     int *views = status ? NULL : arena_array(&dataset->arena, (size_t)count, sizeof *views);
-    if (!status && !views) status = no_memory(group, err);
+    if (!status && !views) status = error_no_memory(err, "%s", group->text);
     for (int i = 0; !status && i < count; i++) {
         if (numbers[i] >= 0 && numbers[i] < info->V) views[i] = (int)numbers[i];
         else
@@ -356,11 +352,11 @@ static Status visit_property(void *owner, const char *name, Error *err) {
 
 static Status read_properties(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
     PropertyVisit visit = {group, calloc(PROPERTIES_MAX + 1, sizeof(Property)), 0};
-    if (!visit.properties) return no_memory(group, err);
+    if (!visit.properties) return error_no_memory(err, "%s", group->text);
     Status status = h5_each_attribute(group, ATTRIBUTES_MAX, visit_property, &visit, err);
     size_t bytes = (size_t)visit.count * sizeof(Property);
     void *copy = status ? NULL : arena_alloc(&dataset->arena, bytes);
-    if (!status && !copy) status = no_memory(group, err);
+    if (!status && !copy) status = error_no_memory(err, "%s", group->text);
     if (!status && visit.count) {
         info->properties = memcpy(copy, visit.properties, bytes);
         info->property_count = visit.count;
@@ -386,7 +382,7 @@ static Status find_stored(Dataset *dataset, const H5Place *group, EpisodeInfo *i
     size_t bytes = stored_bytes(info);
     StoredImages *stored =
         bytes && dataset->arena.used + bytes < ARENA_MAX ? arena_alloc(&dataset->arena, bytes) : NULL;
-    if (!stored) return no_memory(group, err);
+    if (!stored) return error_no_memory(err, "%s", group->text);
     memset(stored, 0, bytes);
     bool good = find_array(group, info, STORED_RGB, stored) && find_array(group, info, STORED_DEPTH, stored) &&
                 (!info->has_mask || find_array(group, info, STORED_MASK, stored));
@@ -414,7 +410,7 @@ Status dataset_add_episode(Dataset *dataset, int file, const H5Place *episodes, 
     const DataFile *data = &dataset->files[file];
     EpisodeInfo info = {.file = data->path, .name = dataset_keep_text(dataset, name)};
     H5Place group;
-    if (!info.name) return no_memory(episodes, err);
+    if (!info.name) return error_no_memory(err, "%s", episodes->text);
     Status status = h5_open_group(episodes, name, true, &group, NULL, err);
     if (!status) status = read_episode(dataset, data, &group, &info, err);
     if (!status) status = dataset_append(dataset, file, &info, err);

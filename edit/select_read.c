@@ -106,13 +106,9 @@ void select_free(Select *select) {
     }
 }
 
-static Status no_memory(const ArgumentReader *reader) {
-    return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
-}
-
 static Status create(const ArgumentReader *reader, SelectKind kind, Select **out) {
     *out = calloc(1, sizeof **out);
-    if (!*out) return no_memory(reader);
+    if (!*out) return error_no_memory(reader->err, "%s", reader->name);
     **out = (Select){.kind = kind, .low = -INFINITY, .high = INFINITY, .id = -1, .cluster = cluster_defaults()};
     if (kind == SELECT_COLOUR) (*out)->size = 40;
     return STATUS_OK;

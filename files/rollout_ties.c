@@ -14,8 +14,6 @@
 
 enum { EXTRA = 4, SAMPLE = 4096 };
 
-static Status no_memory(Error *err) { return error_set(err, STATUS_FAILED, "out of memory for owners of particles"); }
-
 double rollout_median_radius(const RolloutFile *file) {
     const RolloutSet *now = &file->sets[0];
     float sample[SAMPLE];
@@ -65,7 +63,7 @@ static void fill_extra(const RolloutSet *set, Lengths l, real *out) {
 static Status search(Device *device, const RolloutSet *now, const RolloutSet *past, Lengths lengths, uint32_t *owner,
                      Error *err) {
     real *extra = malloc((now->N + past->N) * EXTRA * sizeof *extra);
-    if (!extra) return no_memory(err);
+    if (!extra) return error_no_memory(err, "owners of particles");
     real *others = extra + EXTRA * now->N;
     fill_extra(now, lengths, extra);
     fill_extra(past, lengths, others);
@@ -92,7 +90,7 @@ static Status tie_set(const RolloutFile *file, Device *device, RolloutSet *past,
         return error_set(err, STATUS_BAD_INPUT, "expected at most 2^31 - 1 particles, found %zu and %zu", now->N,
                          past->N);
     uint32_t *owner = malloc(past->N * sizeof *owner);
-    if (!owner) return no_memory(err);
+    if (!owner) return error_no_memory(err, "owners of particles");
     Status status = search(device, now, past, lengths_between(now, past, rollout_median_radius(file)), owner, err);
     if (status == STATUS_OK) past->ties = owner;
     else free(owner);

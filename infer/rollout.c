@@ -38,10 +38,6 @@ static SceneKey key_of(const Vpd *model, const char *episode) {
                       .episode = digits ? (uint32_t)strtoul(episode, NULL, 10) : number};
 }
 
-static Status no_memory(size_t particles, Error *err) {
-    return error_set(err, STATUS_FAILED, "out of memory for the rollout of %zu particles", particles);
-}
-
 // ---- step 0: from the device to the host
 
 // Copies `count` floats of device memory to new host memory; NULL if there are none or memory is short.
@@ -130,7 +126,7 @@ static Status set_surroundings(const EpisodeInfo *info, RolloutFile *r, Error *e
     if (!time || !poses) {
         free(time);
         free(poses);
-        return no_memory(r->sets[0].N, err);
+        return error_no_memory(err, "the rollout of %zu particles", r->sets[0].N);
     }
     double interval = r->time_step > 0 ? r->time_step : 1;
     for (size_t j = 0; j <= r->steps; j++) {
@@ -164,7 +160,7 @@ static Status keep_source(const EpisodeInfo *info, const Frames *history, Rollou
     out->V = info->V, out->H = info->H, out->W = info->W;
     out->intrinsics = malloc(9 * V * sizeof *out->intrinsics);
     out->heldout = malloc(V);
-    if (!out->intrinsics || !out->heldout) return no_memory(out->sets[0].N, err);
+    if (!out->intrinsics || !out->heldout) return error_no_memory(err, "the rollout of %zu particles", out->sets[0].N);
     memcpy(out->intrinsics, info->intrinsics, 9 * V * sizeof *out->intrinsics);
     memset(out->heldout, 1, V);
     for (int i = 0; i < history->V; i++) out->heldout[history->views[i]] = 0;
@@ -185,7 +181,7 @@ Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const Frames 
         return status;
     }
     if (!keep_sets(w, &scene, out) || !keep_labels(history, scene.pixel[scene.sets.count - 1], out))
-        status = no_memory(out->sets[0].N, err);
+        status = error_no_memory(err, "the rollout of %zu particles", out->sets[0].N);
     if (status == STATUS_OK) status = device_status(w->model->device, err);
     if (status == STATUS_OK) status = rollout_tie(out, w->model->device, err);
     if (status == STATUS_OK) status = keep_source(info, history, out, err);
@@ -298,7 +294,7 @@ static Status extend(const Vpd *model, RolloutFile *r, size_t more, Error *err) 
                 array_grow(&r->time, steps + 1, sizeof *r->time);
     if (good && change) good = array_grow(&r->features, steps * D * N, sizeof *r->features);
     if (good && moving) good = array_grow(&r->world_from_camera, (steps + 1) * poses, sizeof *r->world_from_camera);
-    if (!good) return no_memory(N, err);
+    if (!good) return error_no_memory(err, "the rollout of %zu particles", N);
     for (size_t j = r->steps + 1; j <= steps; j++) {
         r->time[j] = r->time[j - 1] + (r->time_step > 0 ? r->time_step : 1);
         if (moving)

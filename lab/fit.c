@@ -50,11 +50,6 @@ void fit_result_free(FitResult *result) {
     *result = (FitResult){0};
 }
 
-static Status no_memory(const Fit *f) {
-    return error_set(f->err, STATUS_FAILED, "%s: out of memory for a fit of %zu numbers", f->free->path,
-                     f->free->count);
-}
-
 // ---- steps
 
 // Over all frames one number of residuals holds, that of the start, since fewer pixels differ the better a fit is.
@@ -185,7 +180,7 @@ static size_t weakest(const Fit *f, const MinimiseSpread *spread, uint32_t *with
 
 static Status take_errors(Fit *f, const MinimiseSpread *spread) {
     double *scatter = calloc(f->free->count, sizeof *scatter);
-    if (!scatter) return no_memory(f);
+    if (!scatter) return error_no_memory(f->err, "a fit of %zu numbers", f->free->count);
     Status status = fit_scatter(&f->rollout, &f->problem, f->x, spread, scatter, f->err);
     for (size_t i = 0; i < f->free->count; i++) {
         FitValue *value = f->result->value + i;
@@ -376,7 +371,8 @@ static Status begin(Fit *f, FitData *data) {
     *f->result = (FitResult){.count = P, .frames = data->frames, .value = calloc(P, sizeof(FitValue))};
     f->variable = calloc(P, sizeof *f->variable);
     f->x = calloc(2 * P, sizeof *f->x);
-    if (!f->result->value || !f->variable || !f->x) return no_memory(f);
+    if (!f->result->value || !f->variable || !f->x)
+        return error_no_memory(f->err, "a fit of %zu numbers", f->free->count);
     f->best = f->x + P;
     for (size_t i = 0; i < P; i++) {
         f->variable[i] = f->free->variable[i].range;

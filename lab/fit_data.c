@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Status no_memory(const FitData *data, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", data->source);
-}
-
 void fit_data_close(FitData *data) {
     free(data->position);
     free(data->centre);
@@ -92,7 +88,7 @@ static Status check_times(FitData *data, const double *time, size_t frames, Erro
 static Status copy_positions(FitData *data, const double *from, Error *err) {
     const size_t bytes = data->frames * 3 * data->scene->model.particles * sizeof *from;
     data->position = malloc(bytes);
-    if (!data->position) return no_memory(data, err);
+    if (!data->position) return error_no_memory(err, "a fit to %s", data->source);
     memcpy(data->position, from, bytes);
     return STATUS_OK;
 }
@@ -115,7 +111,7 @@ static Status take_centres(FitData *data, const EpisodeInfo *info, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "%s: has %d objects, and %s %zu: expected the same ones in this order",
                          data->source, info->O, scene->path, O);
     data->centre = malloc(data->frames * 3 * O * sizeof *data->centre);
-    if (!data->centre) return no_memory(data, err);
+    if (!data->centre) return error_no_memory(err, "a fit to %s", data->source);
     memcpy(data->centre, info->object_position, data->frames * 3 * O * sizeof *data->centre);
     for (size_t i = 0; i < data->frames * O; i++) turn_back(scene, data->centre + 3 * i);
     return STATUS_OK;
@@ -142,7 +138,8 @@ Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *s
     if (status == STATUS_OK) status = rollout_file_read(path, &file, err);
     const size_t N = status == STATUS_OK ? file.sets[0].N : 0;
     if (status == STATUS_OK) status = check_times(out, file.time, file.steps + 1, err);
-    if (status == STATUS_OK && !(all = malloc(out->frames * 3 * N * sizeof *all))) status = no_memory(out, err);
+    if (status == STATUS_OK && !(all = malloc(out->frames * 3 * N * sizeof *all)))
+        status = error_no_memory(err, "a fit to %s", out->source);
     for (size_t i = 0; status == STATUS_OK && i < out->frames * 3 * N; i++)
         all[i] = (double)(i < 3 * N ? file.sets[0].positions[i] : file.positions[i - 3 * N]);
     if (status == STATUS_OK) status = take_positions(out, all, N, err);

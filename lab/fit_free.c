@@ -14,10 +14,6 @@
 
 enum { FILE_MAX = 1 << 24, LEAVES_MAX = 1 << 16, NUMBER_SIZE = 32, LOOKED_AT = 64 };
 
-static Status no_memory(const char *path, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", path);
-}
-
 // ---- every number of the file, by name
 
 typedef struct Leaf {
@@ -111,7 +107,7 @@ static Status unknown_name(const ArgumentReader *reader, const FitFree *f, const
     for (size_t i = 0; i < leaves->count && words; i++)
         if (i >= LOOKED_AT || can_be_free(f, scene, leaves->leaf + i)) words[count++] = leaves->leaf[i].name;
     Status status = words ? argument_unknown(reader, &named, "number of the scene", words, count)
-                          : no_memory(reader->name, reader->err);
+                          : error_no_memory(reader->err, "a fit of %s", reader->name);
     free(words);
     return status;
 }
@@ -183,7 +179,7 @@ static Status add_all(const ArgumentReader *reader, FitFree *out, const SimScene
 Status fit_free_text(const FitFree *f, const double *x, char **out, size_t *length, Error *err) {
     char *text = *out = malloc(f->length + f->count * NUMBER_SIZE + 1);
     size_t from = 0, to = 0;
-    if (!text) return no_memory(f->path, err);
+    if (!text) return error_no_memory(err, "a fit of %s", f->path);
     for (size_t i = 0; i < f->count; i++) {
         const FitVariable *v = f->variable + i;
         memcpy(text + to, f->text + from, v->text - from);
@@ -312,7 +308,7 @@ static Status look_at(FitFree *f, const SimScene *base, double *x, size_t i, Err
 static Status look_at_all(FitFree *f, Error *err) {
     double *x = calloc(f->count, sizeof *x);
     SimScene base = {0};
-    if (!x) return no_memory(f->path, err);
+    if (!x) return error_no_memory(err, "a fit of %s", f->path);
     for (size_t i = 0; i < f->count; i++) x[i] = f->variable[i].start;
     Status status = fit_free_scene(f, NULL, &base, err);
     for (size_t i = 0; i < f->count && status == STATUS_OK; i++) status = look_at(f, &base, x, i, err);
@@ -328,7 +324,7 @@ static Status wanted_names(const ArgumentReader *reader, const FitSection *secti
                            size_t name_count, const char ***out, size_t *count) {
     const size_t most = name_count + (section->list ? section->list->count : 0);
     const char **words = *out = calloc(most + 1, sizeof *words);
-    if (!words) return no_memory(reader->name, reader->err);
+    if (!words) return error_no_memory(reader->err, "a fit of %s", reader->name);
     for (size_t i = 0; i < name_count; i++) words[(*count)++] = names[i];
     for (const YamlNode *node = section->list && !names ? section->list->child : NULL; node; node = node->next)
         if (node->key || node->kind == YAML_TEXT) words[(*count)++] = node->key ? node->key : node->text;
@@ -371,7 +367,7 @@ static Status read_tree(FitFree *f, const SimScene *scene, const YamlNode *root,
     const ArgumentReader reader = {f->path, f->folder, err};
     Leaves leaves = {calloc(LEAVES_MAX, sizeof(Leaf)), 0};
     FitSection section = {0};
-    Status status = leaves.leaf ? STATUS_OK : no_memory(f->path, err);
+    Status status = leaves.leaf ? STATUS_OK : error_no_memory(err, "a fit of %s", f->path);
     if (status == STATUS_OK) collect_all(&leaves, root);
     if (status == STATUS_OK) status = fit_section_read(&reader, root, &section);
     f->compare = section.compare;
@@ -385,7 +381,7 @@ static Status read_tree(FitFree *f, const SimScene *scene, const YamlNode *root,
 static Status read_text(FitFree *f, const SimScene *scene, const char *const *names, size_t name_count, Error *err) {
     bool again = true;
     f->variable = calloc(FIT_VARIABLES_MAX, sizeof *f->variable);
-    Status status = f->variable ? STATUS_OK : no_memory(f->path, err);
+    Status status = f->variable ? STATUS_OK : error_no_memory(err, "a fit of %s", f->path);
     while (status == STATUS_OK && again) {
         YamlNode *root = NULL;
         status = yaml_tree_read(f->text, f->length, f->path, &root, err);
@@ -400,7 +396,7 @@ static Status take_text(const char *text, size_t length, const char *path, FitFr
     *out = (FitFree){.path = strdup(path), .text = calloc(length + 1, 1), .length = length};
     if (out->text) memcpy(out->text, text, length);
     out->folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
-    return out->path && out->folder && out->text ? STATUS_OK : no_memory(path, err);
+    return out->path && out->folder && out->text ? STATUS_OK : error_no_memory(err, "a fit of %s", path);
 }
 
 Status fit_free_parse(const char *text, size_t length, const char *path, const char *const *names, size_t name_count,

@@ -9,10 +9,6 @@
 // or ends between the two rollouts.
 #define STEP 1e-6
 
-static Status no_memory(const FitRollout *r, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: out of memory for a fit of %zu numbers", r->free->path, r->free->count);
-}
-
 // No more threads than asked for, and no more than pay: those of a small scene wait for each other most of the time.
 static Status open_sim(const FitRollout *r, const SimModel *model, Sim **out, Error *err) {
     SimOptions options = scene_options(&r->scene);
@@ -28,7 +24,7 @@ static Status open_sim(const FitRollout *r, const SimModel *model, Sim **out, Er
 Status fit_rollout_open(const FitFree *f, FitData *data, int threads, FitRollout *out, Error *err) {
     *out = (FitRollout){.free = f, .data = data, .threads = threads, .horizon = data->frames};
     out->x = calloc(2 * f->count, sizeof *out->x);
-    if (!out->x) return no_memory(out, err);
+    if (!out->x) return error_no_memory(err, "a fit of %zu numbers", out->free->count);
     out->apart = out->x + f->count;
     Status status = fit_free_scene(f, NULL, &out->scene, err);
     return status == STATUS_OK ? open_sim(out, &out->scene.model, &out->one, err) : status;
@@ -140,7 +136,8 @@ static Status make_batch(FitRollout *r, Error *err) {
     if (r->many) return STATUS_OK;
     r->along = calloc(P * 4 * N, sizeof *r->along);
     r->score = calloc(r->data->frames * P, sizeof *r->score);
-    Status status = r->along && r->score ? fit_free_scene(r->free, NULL, &r->batch, err) : no_memory(r, err);
+    Status status = r->along && r->score ? fit_free_scene(r->free, NULL, &r->batch, err)
+                                         : error_no_memory(err, "a fit of %zu numbers", r->free->count);
     if (status == STATUS_OK) r->mass_along = r->along + P * 3 * N;
     if (status == STATUS_OK) status = scene_repeat(&r->batch, 1 + 2 * P, err);
     return status == STATUS_OK ? open_sim(r, &r->batch.model, &r->many, err) : status;
@@ -246,7 +243,7 @@ static Status make_gradient(FitRollout *r, Error *err) {
         good = (r->gradient.of[v] = calloc(count, sizeof(double))) && good;
     }
     r->slope = good ? calloc((r->data->frames * 3 + 1) * N, sizeof *r->slope) : NULL;
-    if (!r->slope) return no_memory(r, err);
+    if (!r->slope) return error_no_memory(err, "a fit of %zu numbers", r->free->count);
     r->mass_slope = r->slope + r->data->frames * 3 * N;
     return STATUS_OK;
 }

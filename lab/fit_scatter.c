@@ -4,10 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static Status no_memory(const FitRollout *rollout, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", rollout->free->path);
-}
-
 // J'r of each frame, in rollout.score, along x. Where residuals jump, slopes at x say nothing: along the directions of
 // `spread`, by differences over their standard errors, and weight[k] (P) is what a score moves x by along direction k,
 // times the variance.
@@ -15,7 +11,7 @@ static Status frame_scores(FitRollout *rollout, const MinimiseProblem *problem, 
                            const MinimiseSpread *spread, double *weight, Error *err) {
     const size_t P = problem->variables;
     double *memory = calloc(P + 2 * P * P, sizeof *memory), *normal = memory + P, *basis = normal + P * P;
-    if (!memory) return no_memory(rollout, err);
+    if (!memory) return error_no_memory(err, "a fit of %zu numbers", rollout->free->count);
     MinimiseSums sums = {.gradient = memory, .normal = normal, .far = problem->shape == MINIMISE_JUMPS};
     if (problem->shape == MINIMISE_JUMPS) sums.basis = basis;
     for (size_t k = 0; k < P; k++) {
@@ -44,7 +40,7 @@ Status fit_scatter(FitRollout *rollout, const MinimiseProblem *problem, const do
                    double *out, Error *err) {
     const size_t P = problem->variables;
     double *weight = calloc(P, sizeof *weight), frames = 0, used = 0;
-    if (!weight) return no_memory(rollout, err);
+    if (!weight) return error_no_memory(err, "a fit of %zu numbers", rollout->free->count);
     Status status = frame_scores(rollout, problem, x, spread, weight, err);
     for (size_t k = 0; k < rollout->horizon && status == STATUS_OK && spread->variance > 0; k++) {
         const double *score = rollout->score + k * P;

@@ -12,10 +12,6 @@
 #define TITLE "# Fitted by \"vpd sim fit\""
 #define LINE "#: "
 
-static Status no_memory(const FitFree *f, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", f->path);
-}
-
 // ---- words
 
 // Names of those that move along with it, at most four.
@@ -143,7 +139,7 @@ static Status with_text(Written *w, const double *x, Status (*write)(Written *, 
     double *values = calloc(f->count, sizeof *values);
     char *text = NULL;
     size_t length;
-    if (!values) return no_memory(f, err);
+    if (!values) return error_no_memory(err, "a fit of %s", f->path);
     for (size_t i = 0; i < f->count; i++) values[i] = x ? x[i] : w->result->value[i].value;
     Status status = fit_free_text(f, values, &text, &length, err);
     if (status == STATUS_OK) {
@@ -163,7 +159,7 @@ static Status to_memory(Written *w, void *out, Error *err) {
     size_t length;
     FILE *stream = open_memstream(out, &length);
     const bool good = stream && write_text(stream, w);
-    if (!stream || fclose(stream) || !good) return no_memory(w->free, err);
+    if (!stream || fclose(stream) || !good) return error_no_memory(err, "a fit of %s", w->free->path);
     return STATUS_OK;
 }
 
@@ -241,8 +237,8 @@ static bool write_plots(FILE *file, void *context) {
 
 Status fit_write_plot(const FitFree *f, const FitResult *result, const char *path, Error *err) {
     Curves curves = {0};
-    Status status =
-        make_curves(f, result, &curves) ? file_write_stream(path, write_plots, &curves, err) : no_memory(f, err);
+    Status status = make_curves(f, result, &curves) ? file_write_stream(path, write_plots, &curves, err)
+                                                    : error_no_memory(err, "a fit of %s", f->path);
     free(curves.series);
     free(curves.x);
     return status;

@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Status no_memory(const SimScene *scene, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: out of memory for %ld frames of %zu particles", scene->path,
-                     scene->frames, scene->model.particles);
-}
-
 void footage_free(Footage *f) {
     free(f->position);
     free(f->velocity);
@@ -33,7 +28,9 @@ Status footage_run(SimScene *scene, const SimOptions *on, Footage *out, Error *e
     SimArrays arrays = {row, out->position, out->velocity};
     run.keep = sim_keep_arrays;
     run.context = &arrays;
-    Status status = out->position && out->velocity ? STATUS_OK : no_memory(scene, err);
+    Status status = out->position && out->velocity
+                        ? STATUS_OK
+                        : error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
     if (status == STATUS_OK) status = scene_failed(scene, sim_open(&scene->model, &options, &sim, err), err);
     if (status == STATUS_OK) status = scene_failed(scene, sim_set(sim, &scene->values, err), err);
     if (status == STATUS_OK) status = scene_failed(scene, sim_rollout(sim, &run, err), err);
@@ -166,7 +163,7 @@ static Status write_pixels(DatasetWriter *writer, const SimScene *scene, const F
     float *metres = allocate(pixels, sizeof *metres, &good);
     uint16_t *mask = allocate(pixels, sizeof *mask, &good);
     const RenderPicture picture = {colour, NULL, depth, mask};
-    Status status = good ? STATUS_OK : no_memory(scene, err);
+    Status status = good ? STATUS_OK : error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
     if (status == STATUS_OK) status = render_open(scene, &options, &render, err);
     for (size_t i = 0; i < footage->frames * p->cameras && status == STATUS_OK; i++) {
         const size_t frame = i / p->cameras, view = i % p->cameras;
@@ -223,7 +220,9 @@ Status footage_write(const SimScene *scene, const Footage *footage, Split split,
     const WriterOptions options = {.generator = "vpd sim render", .missing_depth = MISSING_SKY};
     DatasetWriter *writer = NULL;
     Copy copy;
-    Status status = copy_make(scene, footage, &copy) ? STATUS_OK : no_memory(scene, err);
+    Status status = copy_make(scene, footage, &copy)
+                        ? STATUS_OK
+                        : error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
     if (status == STATUS_OK) {
         copy_states(scene, footage, &copy);
         copy_rest(scene, footage, &copy);

@@ -236,10 +236,6 @@ static Status check_value(Work *work, const SimValues *gradient, double limit, G
 
 // ---- all of them
 
-static Status no_memory(const SimScene *scene, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: out of memory for a gradient check", scene->path);
-}
-
 // The scene's values; controls of 0 where it has none.
 static Status begin(Work *work, const SimScene *scene, const SimOptions *on, Error *err) {
     SimOptions options = scene_options_on(scene, on);
@@ -251,12 +247,13 @@ static Status begin(Work *work, const SimScene *scene, const SimOptions *on, Err
         size_t count = sim_value_count(&scene->model, controls, v);
         largest = count > largest ? count : largest;
         if (count && !work->values.of[v]) work->values.of[v] = calloc(count, sizeof(double));
-        if (count && !work->values.of[v]) return no_memory(scene, err);
+        if (count && !work->values.of[v]) return error_no_memory(err, "a gradient check of %s", scene->path);
     }
     work->changed = calloc(largest, sizeof(double));
     work->along = calloc(largest, sizeof(double));
     for (int s = 0; s < 2; s++) work->weight[s] = calloc(frames * work->row, sizeof(double));
-    if (!work->changed || !work->along || !work->weight[0] || !work->weight[1]) return no_memory(scene, err);
+    if (!work->changed || !work->along || !work->weight[0] || !work->weight[1])
+        return error_no_memory(err, "a gradient check of %s", scene->path);
     for (size_t i = 0; i < 2 * frames * work->row; i++)
         work->weight[i % 2][i / 2] = number(work, (uint32_t)(i % 2), i / 2) / sqrt((double)(frames * work->row));
     options.precision = SIM_F64;
@@ -336,7 +333,8 @@ Status gradcheck_run(const SimScene *scene, const SimOptions *on, Gradcheck *out
     Status status = begin(&work, scene, on, err);
     for (int v = 0; v < SIM_VALUES && status == STATUS_OK; v++) {
         size_t count = sim_value_count(&scene->model, sim_controls(&work.run), v);
-        if (count && !(gradient.of[v] = calloc(count, sizeof(double)))) status = no_memory(scene, err);
+        if (count && !(gradient.of[v] = calloc(count, sizeof(double))))
+            status = error_no_memory(err, "a gradient check of %s", scene->path);
     }
     if (status == STATUS_OK) status = find_gradient(&work, out->precision, on, &gradient, &out->growth, err);
     if (status == STATUS_OK) status = check_all(&work, &gradient, out, err);

@@ -9,10 +9,6 @@
 
 enum { HISTORY = 10, HALVINGS = 40 };
 
-static Status no_memory(const Minimise *m) {
-    return error_set(m->err, STATUS_FAILED, "out of memory for %zu variables", m->P);
-}
-
 // ---- L-BFGS
 
 typedef struct History {
@@ -99,7 +95,7 @@ Status minimise_lbfgs(Minimise *m) {
     double *memory = calloc(2 * HISTORY * m->P, sizeof *memory), cost;
     History h = {.s = memory, .y = memory + HISTORY * m->P};
     bool done = false;
-    if (!memory) return no_memory(m);
+    if (!memory) return error_no_memory(m->err, "%zu variables", m->P);
     Status status = minimise_at(m, m->z, &cost, m->gradient, NULL);
     if (status == STATUS_OK && !isfinite(cost)) status = minimise_no_slope(m);
     while (status == STATUS_OK && !done && m->result->iterations < m->options->iterations) {
@@ -148,7 +144,7 @@ Status minimise_adam(Minimise *m) {
     double *memory = calloc(3 * P, sizeof *memory), cost, halved = 1;
     Moments w = {memory, memory + P, memory + 2 * P, rate, 0};
     Status status = STATUS_OK;
-    if (!memory) return no_memory(m);
+    if (!memory) return error_no_memory(m->err, "%zu variables", m->P);
     memcpy(w.best, m->z, row);
     while (status == STATUS_OK && m->result->iterations < m->options->iterations) {
         const double share = (double)m->result->iterations / (double)m->options->iterations;

@@ -14,11 +14,6 @@ typedef struct Record {
     double box[6]; // of the motion
 } Record;
 
-static Status no_memory(const SimScene *scene, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: out of memory for %ld frames of %zu particles", scene->path,
-                     scene->frames, scene->model.particles);
-}
-
 static bool touches(const SimModel *m, size_t i, const double position[3]) {
     for (size_t k = 0; k < m->planes; k++) {
         const SimPlane *plane = m->plane + k;
@@ -86,7 +81,7 @@ static Status prepare(const SimScene *scene, RolloutFile *file, Error *err) {
     file->label_names = label_names(scene);
     if (!set->positions || !set->colour || !set->labels || !set->radius || !file->positions || !file->time ||
         !file->label_names)
-        return no_memory(scene, err);
+        return error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
     const char *slash = strrchr(scene->path, '/');
     snprintf(file->episode, sizeof file->episode, "%s", slash ? slash + 1 : scene->path);
     for (size_t f = 0; f <= frames; f++) file->time[f] = (double)f * scene->frame_time;
@@ -110,7 +105,8 @@ static Status add_surface(const SimScene *scene, RolloutFile *file, Error *err) 
     s->triangle = calloc(3 * scene->faces + 1, sizeof *s->triangle);
     s->spring = calloc(2 * m->springs + 1, sizeof *s->spring);
     s->touching = calloc((size_t)scene->frames + 1, m->particles);
-    if (!s->triangle || !s->spring || !s->touching) return no_memory(scene, err);
+    if (!s->triangle || !s->spring || !s->touching)
+        return error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
     for (size_t o = 0; o < scene->object_count; o++) {
         const SceneObject *object = scene->objects + o;
         for (size_t i = 3 * object->face; i < 3 * (object->face + object->faces); i++)
@@ -126,7 +122,8 @@ static Status add_cameras(const SimScene *scene, RolloutFile *file, Error *err) 
     file->intrinsics = calloc(picture->cameras, 9 * sizeof *file->intrinsics);
     file->world_from_camera = calloc(picture->cameras, 16 * sizeof *file->world_from_camera);
     file->heldout = calloc(picture->cameras, 1);
-    if (!file->intrinsics || !file->world_from_camera || !file->heldout) return no_memory(scene, err);
+    if (!file->intrinsics || !file->world_from_camera || !file->heldout)
+        return error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
     for (size_t v = 0; v < picture->cameras; v++) {
         memcpy(file->intrinsics + 9 * v, picture->camera[v].K, sizeof picture->camera[v].K);
         scene_turn_pose(scene, picture->camera[v].world_from_camera, file->world_from_camera + 16 * v);

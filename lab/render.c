@@ -32,11 +32,6 @@ struct Render {
 
 static bool has_planes(const Render *r) { return r->meshes.count > r->scene->object_count; }
 
-static Status no_memory(const SimScene *scene, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: out of memory for pictures of %d x %d", scene->path, scene->picture.W,
-                     scene->picture.H);
-}
-
 static Status open_rasters(Render *r, const SimOptions *on, Error *err) {
     RasterOptions options = r->scene->picture.raster;
     options.precision = on->precision == SIM_F64 ? RASTER_F64 : RASTER_F32;
@@ -52,7 +47,7 @@ Status render_open(const SimScene *scene, const SimOptions *on, Render **out, Er
     const ScenePicture *picture = &scene->picture;
     const size_t pixels = (size_t)picture->H * (size_t)picture->W;
     Render *r = *out = calloc(1, sizeof *r);
-    if (!r) return no_memory(scene, err);
+    if (!r) return error_no_memory(err, "pictures of %d x %d", scene->picture.W, scene->picture.H);
     r->scene = scene;
     r->lights = picture->lights;
     r->colour = calloc(scene->object_count, 3 * sizeof *r->colour);
@@ -64,7 +59,9 @@ Status render_open(const SimScene *scene, const SimOptions *on, Render **out, Er
     r->own_alpha = good ? r->own_colour + 3 * pixels : NULL;
     r->colour_loss = good ? r->own_alpha + pixels : NULL;
     r->alpha_loss = good ? r->colour_loss + 3 * pixels : NULL;
-    Status status = good && r->mesh_gradient ? open_rasters(r, on, err) : no_memory(scene, err);
+    Status status = good && r->mesh_gradient
+                        ? open_rasters(r, on, err)
+                        : error_no_memory(err, "pictures of %d x %d", scene->picture.W, scene->picture.H);
     for (size_t i = 0; i < scene->object_count && status == STATUS_OK; i++) {
         r->mesh_gradient[i].position = r->meshes.position_gradient + 3 * r->meshes.first[i];
         r->mesh_gradient[i].colour = r->meshes.colour_gradient + 3 * r->meshes.first[i];

@@ -80,10 +80,6 @@ void raster_close(Raster *r) {
 size_t raster_peak_bytes(const Raster *r) { return r->memory.peak + raster_device_peak(r->on_device); }
 const char *raster_isa(const Raster *r) { return r->options.isa; }
 
-static Status no_memory(const Raster *r, Error *err) {
-    return error_set(err, STATUS_FAILED, "out of memory for a picture of %d x %d", r->pixels.H, r->pixels.W);
-}
-
 static size_t count_samples(const RasterGrid *grid) { return (size_t)grid->H * (size_t)grid->W; }
 
 // ---- drawing
@@ -214,7 +210,8 @@ Status raster_draw(Raster *r, const RasterScene *scene, const RasterCamera *came
     r->drawn = draw(r, scene, camera, out);
     status = raster_device_status(r->on_device, err);
     if (status != STATUS_OK) r->drawn = false;
-    return r->drawn || status != STATUS_OK ? status : no_memory(r, err);
+    return r->drawn || status != STATUS_OK ? status
+                                           : error_no_memory(err, "a picture of %d x %d", r->pixels.H, r->pixels.W);
 }
 
 // ---- gradient
@@ -359,7 +356,7 @@ Status raster_gradient(Raster *r, const RasterScene *scene, const RasterCamera *
     r->centres = centres; // those that were found here are released
     arena_release(&r->memory, before);
     Status status = raster_device_status(r->on_device, err);
-    return ok || status != STATUS_OK ? status : no_memory(r, err);
+    return ok || status != STATUS_OK ? status : error_no_memory(err, "a picture of %d x %d", r->pixels.H, r->pixels.W);
 }
 
 // ---- depth of the scene

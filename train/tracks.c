@@ -22,17 +22,16 @@ void tracks_free(Tracks *tracks) {
     *tracks = (Tracks){0};
 }
 
-static Status out_of_memory(Error *err) { return error_set(err, STATUS_FAILED, "out of memory for tracks of bodies"); }
-
 // Room for the bodies and nodes of the set.
 static Status reserve(Tracks *t, Error *err) {
     size_t bodies = 2 * t->set.bodies, nodes = 2 * t->set.nodes;
     if (t->set.bodies > t->room[0]) {
-        if (!array_grow(&t->steps, bodies, sizeof *t->steps)) return out_of_memory(err);
+        if (!array_grow(&t->steps, bodies, sizeof *t->steps)) return error_no_memory(err, "tracks of bodies");
         t->room[0] = bodies;
     }
     if (t->set.nodes > t->room[1]) {
-        if (!array_grow(&t->place, 3 * nodes * (size_t)t->longest, sizeof *t->place)) return out_of_memory(err);
+        if (!array_grow(&t->place, 3 * nodes * (size_t)t->longest, sizeof *t->place))
+            return error_no_memory(err, "tracks of bodies");
         t->room[1] = nodes;
     }
     return STATUS_OK;
@@ -83,7 +82,7 @@ static Status frame_make(const MotionField *field, Frame *out, Error *err) {
     out->motion = malloc((out->bodies + 1) * sizeof *out->motion);
     out->moves = malloc(out->bodies + 1);
     out->sighting = malloc((out->bodies + 1) * sizeof *out->sighting);
-    if (!out->before || !out->motion || !out->moves || !out->sighting) return out_of_memory(err);
+    if (!out->before || !out->motion || !out->moves || !out->sighting) return error_no_memory(err, "tracks of bodies");
     real *now = out->before + 3 * field->count, *then = now + 3 * field->count;
     for (size_t i = 0; i < 3 * field->count; i++) out->before[i] = field->position[i] - field->motion[i];
     for (size_t b = 0; b < out->bodies; b++) {
@@ -264,7 +263,7 @@ static Status add_body(Tracks *t, Video *v, const Frame *frame, size_t b, real *
 
 static Status add_bodies(Tracks *t, Video *v, const Frame *frame, Error *err) {
     real *x = malloc(9 * frame->field->count * sizeof *x);
-    Status status = x ? STATUS_OK : out_of_memory(err);
+    Status status = x ? STATUS_OK : error_no_memory(err, "tracks of bodies");
     for (size_t b = 0; b < frame->bodies && status == STATUS_OK; b++) status = add_body(t, v, frame, b, x, err);
     free(x);
     return status;
@@ -294,7 +293,7 @@ static Status keep_near_patches(Tracks *t, Error *err) {
     size_t w = set->windows - 1, first = set->first_patch[w], count = set->patches - first;
     if (count <= PATCHES) return STATUS_OK;
     Apart *apart = malloc(count * sizeof *apart);
-    if (!apart) return out_of_memory(err);
+    if (!apart) return error_no_memory(err, "tracks of bodies");
     for (size_t p = 0; p < count; p++) {
         apart[p] = (Apart){INFINITY, set->patch[first + p]};
         for (size_t b = set->first_body[w]; b < set->bodies; b++)
@@ -310,7 +309,7 @@ static Status keep_near_patches(Tracks *t, Error *err) {
 static Status add_patches(Tracks *t, const MotionField *field, Error *err) {
     real *still = malloc((3 * field->count + 1) * sizeof *still);
     size_t count = 0;
-    if (!still) return out_of_memory(err);
+    if (!still) return error_no_memory(err, "tracks of bodies");
     for (size_t i = 0; i < field->count; i++)
         if (field->body[i] < 0) memcpy(still + 3 * count++, field->position + 3 * i, 3 * sizeof *still);
     Status status = body_set_add_surface(&t->set, count, still, err);
@@ -419,7 +418,7 @@ static void join_sightings(Video *v) {
 // a rigid body.
 static Status follow_rigid(Tracks *t, Video *v, Error *err) {
     size_t(*bends)[2] = calloc(v->sightings + 1, sizeof *bends); // in these sightings, of these
-    if (!bends) return out_of_memory(err);
+    if (!bends) return error_no_memory(err, "tracks of bodies");
     join_sightings(v);
     for (size_t i = 0; i < v->sightings; i++) {
         size_t *of = bends[first_sighting(v, i)];
@@ -448,14 +447,14 @@ static Status open_video(Video *v, const MotionField *field, Error *err) {
     Status status = STATUS_OK;
     size_t bodies = 0;
     v->frame = calloc((size_t)v->frames + 1, sizeof *v->frame);
-    if (!v->frame) return out_of_memory(err);
+    if (!v->frame) return error_no_memory(err, "tracks of bodies");
     for (int f = 0; f < v->frames && status == STATUS_OK; f++) {
         status = frame_make(&field[f], &v->frame[f], err);
         v->frame[f].number = f;
         bodies += v->frame[f].bodies;
     }
     v->sighting = malloc((bodies + 1) * sizeof *v->sighting);
-    return v->sighting || status != STATUS_OK ? status : out_of_memory(err);
+    return v->sighting || status != STATUS_OK ? status : error_no_memory(err, "tracks of bodies");
 }
 
 // Shows all bodies of the video to the states.
@@ -464,7 +463,7 @@ static Status look_at_poses(const Video *v, Poses *poses, Error *err) {
     for (int f = 0; f < v->frames && status == STATUS_OK; f++) {
         const Frame *frame = &v->frame[f];
         real *x = malloc((6 * frame->field->count + 1) * sizeof *x), *before = x + 3 * frame->field->count;
-        if (!x) return out_of_memory(err);
+        if (!x) return error_no_memory(err, "tracks of bodies");
         for (size_t b = 0; b < frame->bodies; b++) {
             size_t count = points_of(frame, b, false, x, before, NULL);
             if (count) poses_look(poses, f, count, x, before);

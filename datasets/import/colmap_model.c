@@ -48,10 +48,6 @@ static Lens lens_of_model(size_t model, const double *p) {
     return lens;
 }
 
-static Status no_memory(const char *path, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: no memory to read it", path);
-}
-
 static Status add_camera(const char *path, unsigned id, size_t model, double w, double h, const double *p,
                          ColmapModel *out, Error *err) {
     if (!MODELS[model].known)
@@ -63,7 +59,7 @@ static Status add_camera(const char *path, unsigned id, size_t model, double w, 
         return error_set(err, STATUS_BAD_INPUT, "%s: expected sides of 1 to %d pixels, found %.0f x %.0f", path,
                          SIDE_MAX, w, h);
     ColmapCamera *grown = realloc(out->cameras, (out->camera_count + 1) * sizeof *grown);
-    if (!grown) return no_memory(path, err);
+    if (!grown) return error_no_memory(err, "%s", path);
     out->cameras = grown;
     ColmapCamera *camera = &grown[out->camera_count++];
     *camera = (ColmapCamera){id, lens_of_model(model, p)};
@@ -76,11 +72,11 @@ static Status add_image(const char *path, const double *numbers, unsigned camera
                         Error *err) {
     if (out->image_count % 1024 == 0) {
         ColmapImage *grown = realloc(out->images, (out->image_count + 1024) * sizeof *grown);
-        if (!grown) return no_memory(path, err);
+        if (!grown) return error_no_memory(err, "%s", path);
         out->images = grown;
     }
     ColmapImage image = {.name = strdup(name), .camera = camera};
-    if (!image.name) return no_memory(path, err);
+    if (!image.name) return error_no_memory(err, "%s", path);
     memcpy(image.wxyz, numbers, sizeof image.wxyz);
     memcpy(image.t, numbers + 4, sizeof image.t);
     out->images[out->image_count++] = image;

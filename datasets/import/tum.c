@@ -36,16 +36,12 @@ static void free_names(Stream *stream) {
     free(stream->times);
 }
 
-static Status no_memory(const char *path, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: no memory to read it", path);
-}
-
 // Room for as many lines as the text can hold.
 static Status stream_make(const TextFile *text, size_t width, Stream *out, Error *err) {
     size_t lines = 1;
     for (size_t i = 0; i < text->length; i++) lines += text->text[i] == '\n';
     *out = (Stream){.times = calloc(lines, sizeof(double)), .items = calloc(lines, width)};
-    return out->times && out->items ? STATUS_OK : no_memory(text->path, err);
+    return out->times && out->items ? STATUS_OK : error_no_memory(err, "%s", text->path);
 }
 
 static Status check_order(const TextFile *text, const Stream *stream, Error *err) {
@@ -64,7 +60,7 @@ static Status take_name(const TextFile *text, char *line, Stream *out, Error *er
         return error_set(err, STATUS_BAD_INPUT, "%s:%d: expected a time and a file", text->path, text->line);
     Status status = check_order(text, out, err);
     if (status) return status;
-    if (!(names[out->count] = strdup(name))) return no_memory(text->path, err);
+    if (!(names[out->count] = strdup(name))) return error_no_memory(err, "%s", text->path);
     out->count++;
     return STATUS_OK;
 }
