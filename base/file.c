@@ -82,14 +82,6 @@ Status file_read_all(const char *path, size_t max_bytes, char **text, size_t *le
 
 // ---- writing
 
-// The folder part of `path`, "." when it has none.
-static Status parent_folder(char *out, size_t size, const char *path, Error *err) {
-    const char *slash = strrchr(path, '/');
-    int length = !slash ? 0 : slash == path ? 1 : (int)(slash - path);
-    int n = slash ? snprintf(out, size, "%.*s", length, path) : snprintf(out, size, ".");
-    return n < (int)size ? STATUS_OK : file_error(err, path, "use this path", ENAMETOOLONG);
-}
-
 // A folder, device or pipe must not be replaced, nor a read-only file.
 static Status check_target(const char *path, Error *err) {
     struct stat info;
@@ -133,7 +125,7 @@ static int sync_path(const char *path, int flags) {
 
 Status file_draft_commit(FileDraft *draft, Error *err) {
     char folder[FILE_PATH_SIZE];
-    Status status = parent_folder(folder, sizeof folder, draft->path, err);
+    Status status = file_folder(folder, draft->path, err);
     int code = status == STATUS_OK ? sync_path(draft->temporary, O_RDONLY) : 0;
     if (status == STATUS_OK && code == 0 && rename(draft->temporary, draft->path)) code = errno;
     if (code) status = file_error(err, draft->path, "write", code);
@@ -202,7 +194,7 @@ Status file_check_folder(const char *path, Error *err) {
     Status status = file_join(at, sizeof at, path, ".", err);
     while (status == STATUS_OK && stat(at, &info)) {
         if (errno != ENOENT) return file_error(err, path, "create the folder", errno);
-        status = parent_folder(above, sizeof above, at, err);
+        status = file_folder(above, at, err);
         memcpy(at, above, sizeof at);
     }
     if (status != STATUS_OK) return status;
@@ -212,6 +204,6 @@ Status file_check_folder(const char *path, Error *err) {
 
 Status file_make_parent(const char *path, Error *err) {
     char folder[FILE_PATH_SIZE];
-    Status status = parent_folder(folder, sizeof folder, path, err);
+    Status status = file_folder(folder, path, err);
     return status == STATUS_OK ? file_make_folders(folder, err) : status;
 }

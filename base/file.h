@@ -61,6 +61,9 @@ bool name_ends(const char *name, const char *suffix);
 // folder/name into out[size]; an absolute `name` stands alone.
 Status file_join(char *out, size_t size, const char *folder, const char *name, Error *err);
 
+// The folder of the file `path`: "a" of "a/b", "/" of "/b", "." of "b".
+Status file_folder(char out[FILE_PATH_SIZE], const char *path, Error *err);
+
 // The real path of folder/name, refused when it does not lie beneath `folder` (symbolic links followed): for paths from
 // untrusted files. The file must exist.
 Status file_resolve_beneath(char out[FILE_PATH_SIZE], const char *folder, const char *name, Error *err);

@@ -46,6 +46,13 @@ Status file_join(char *out, size_t size, const char *folder, const char *name, E
     return n < (int)size ? STATUS_OK : file_error(err, name, "use this path", ENAMETOOLONG);
 }
 
+Status file_folder(char out[FILE_PATH_SIZE], const char *path, Error *err) {
+    const char *slash = strrchr(path, '/');
+    const int length = !slash ? 0 : slash == path ? 1 : (int)(slash - path);
+    const int n = slash ? snprintf(out, FILE_PATH_SIZE, "%.*s", length, path) : snprintf(out, FILE_PATH_SIZE, ".");
+    return n < FILE_PATH_SIZE ? STATUS_OK : file_error(err, path, "use this path", ENAMETOOLONG);
+}
+
 Status file_resolve_beneath(char out[FILE_PATH_SIZE], const char *folder, const char *name, Error *err) {
     char joined[FILE_PATH_SIZE], root[PATH_MAX], found[PATH_MAX];
     Status status = file_join(joined, sizeof joined, folder, name, err);

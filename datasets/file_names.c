@@ -69,15 +69,10 @@ static char *next_line(char **rest) {
     return line;
 }
 
-static void folder_of(const char *path, char *out, size_t size) {
-    const char *slash = strrchr(path, '/');
-    snprintf(out, size, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-}
-
 static Status add_line(Dataset *dataset, const char *list, int number, const char *name, Error *err) {
     char folder[FILE_PATH_SIZE];
-    folder_of(list, folder, sizeof folder);
-    Status status = add(dataset, folder, name, err);
+    Status status = file_folder(folder, list, err);
+    if (!status) status = add(dataset, folder, name, err);
     if (status) return status;
     dataset->files[dataset->info.file_count - 1].line = number;
     return STATUS_OK;

@@ -207,16 +207,13 @@ Status edit_list_parse(EditList *list, const char *text, size_t length, const ch
 }
 
 Status edit_list_load(EditList *list, const char *path, Error *err) {
-    char *text = NULL, *folder = strdup(path);
+    char *text = NULL, folder[FILE_PATH_SIZE];
     size_t length = 0;
-    if (!folder) return error_set(err, STATUS_FAILED, "%s: out of memory", path);
-    char *slash = strrchr(folder, '/');
-    if (slash) slash[slash == folder] = 0;
-    Status status = file_expect_text(path, "a list of edits in YAML", err);
+    Status status = file_folder(folder, path, err);
+    if (status == STATUS_OK) status = file_expect_text(path, "a list of edits in YAML", err);
     if (status == STATUS_OK) status = file_read_all(path, EDIT_LIST_BYTES_MAX, &text, &length, err);
-    if (status == STATUS_OK) status = edit_list_parse(list, text, length, path, slash ? folder : ".", err);
+    if (status == STATUS_OK) status = edit_list_parse(list, text, length, path, folder, err);
     free(text);
-    free(folder);
     return status;
 }
 

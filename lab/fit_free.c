@@ -392,10 +392,13 @@ static Status read_text(FitFree *f, const SimScene *scene, const char *const *na
 }
 
 static Status take_text(const char *text, size_t length, const char *path, FitFree *out, Error *err) {
-    const char *slash = strrchr(path, '/');
+    char folder[FILE_PATH_SIZE];
+    *out = (FitFree){0};
+    Status status = file_folder(folder, path, err);
+    if (status != STATUS_OK) return status;
     *out = (FitFree){.path = strdup(path), .text = calloc(length + 1, 1), .length = length};
     if (out->text) memcpy(out->text, text, length);
-    out->folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    out->folder = strdup(folder);
     return out->path && out->folder && out->text ? STATUS_OK : error_no_memory(err, "a fit of %s", path);
 }
 

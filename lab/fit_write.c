@@ -176,12 +176,12 @@ Status fit_scene_text(const FitFree *f, const FitData *data, const FitResult *re
 }
 
 Status fit_check_folder(const FitFree *f, const char *path, Error *err) {
-    const char *slash = strrchr(path, '/');
     char folder[FILE_PATH_SIZE];
     SimScene scene = {0};
     Error other;
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
-    Status status = scene_parse(f->text, f->length, f->path, folder, &scene, &other);
+    Status status = file_folder(folder, path, err);
+    if (status != STATUS_OK) return status;
+    status = scene_parse(f->text, f->length, f->path, folder, &scene, &other);
     scene_free(&scene);
     if (status != STATUS_BAD_INPUT) return STATUS_OK;
     return error_set(err, status, "%s: %s names files beside it; write the fitted scene into the same folder", path,

@@ -293,10 +293,8 @@ Status scene_read(const char *path, SimScene *out, Error *err) {
     *out = (SimScene){0};
     Status status = file_expect_text(path, "a scene in YAML", err);
     if (status == STATUS_OK) status = file_read_all(path, FILE_MAX, &text, &length, err);
-    if (status != STATUS_OK) return status;
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
-    status = scene_parse(text, length, path, folder, out, err);
+    if (status == STATUS_OK) status = file_folder(folder, path, err);
+    if (status == STATUS_OK) status = scene_parse(text, length, path, folder, out, err);
     free(text);
     return status;
 }

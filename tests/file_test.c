@@ -219,6 +219,21 @@ static void test_join(void **state) {
 }
 
 // Names in a stranger's file may not lead out of its folder, by dots, by links or by an absolute path.
+static void test_folder_of_a_file(void **state) {
+    static const char *const cases[][2] = {{"a/b.txt", "a"},   {"b.txt", "."}, {"/b.txt", "/"},
+                                           {"/a/b/c", "/a/b"}, {"./b", "."},   {"a/", "a"}};
+    char out[FILE_PATH_SIZE], path[FILE_PATH_SIZE + 3];
+    Error err;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_status_ok(file_folder(out, cases[i][0], &err), err);
+        assert_string_equal(out, cases[i][1]);
+    }
+    memset(path, 'a', sizeof path);
+    memcpy(path + FILE_PATH_SIZE, "/b", 3);
+    assert_status_error(file_folder(out, path, &err), STATUS_BAD_INPUT, err, "too long");
+}
+
 static void test_resolve_beneath(void **state) {
     Place *place = *state;
     char inner[128], out[FILE_PATH_SIZE], link[160];
@@ -268,6 +283,7 @@ int main(void) {
         WITH_FOLDER(test_folders),
         WITH_FOLDER(test_list),
         cmocka_unit_test(test_join),
+        cmocka_unit_test(test_folder_of_a_file),
         WITH_FOLDER(test_resolve_beneath),
         WITH_FOLDER(test_planted_error),
     };

@@ -203,19 +203,14 @@ static Status read_frames(Transforms *file, const ImportSource *source, PosedSet
     return posed_set_align(out, source->options->gap, file->path, source->log, err);
 }
 
-static void folder_of(const char *path, char out[FILE_PATH_SIZE]) {
-    const char *slash = strrchr(path, '/');
-    snprintf(out, FILE_PATH_SIZE, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-}
-
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     char path[FILE_PATH_SIZE];
     Transforms *file = calloc(1, sizeof *file);
     if (!file) return error_set(err, STATUS_FAILED, "%s: no memory to import it", source->path);
     find_file(source->path, path);
     file->path = path;
-    folder_of(path, file->folder);
-    Status status = json_read_file(path, JSON_MAX, &file->root, err);
+    Status status = file_folder(file->folder, path, err);
+    if (!status) status = json_read_file(path, JSON_MAX, &file->root, err);
     if (!status) status = read_frames(file, source, out, err);
     snprintf(out->source, sizeof out->source, "imported from transforms.json (nerfstudio)");
     json_decref(file->root);
