@@ -209,3 +209,9 @@ Status arguments_read(const ArgumentReader *reader, const YamlNode *map, const A
     for (size_t g = 0; g < count && status == STATUS_OK; g++) status = check_required(reader, map, groups + g);
     return status;
 }
+
+Status argument_keep(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    (void)reader;
+    *(const YamlNode **)field = node;
+    return STATUS_OK;
+}

@@ -60,6 +60,9 @@ typedef struct ArgumentRest {
 Status arguments_read(const ArgumentReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
                       const ArgumentRest *rest);
 
+// An ArgumentRead that keeps the node itself, a const YamlNode *, for later.
+Status argument_keep(const ArgumentReader *reader, const YamlNode *node, void *field);
+
 // Error "scene.yaml:3: text".
 Status argument_error(const ArgumentReader *reader, const YamlNode *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -13,12 +13,6 @@ uint32_t fit_kind(const char *word) {
     return 0;
 }
 
-static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void *field) {
-    (void)reader;
-    *(const YamlNode **)field = node;
-    return STATUS_OK;
-}
-
 Status fit_entry_read(const ArgumentReader *reader, const YamlNode *node, FitEntry *out) {
 #define NUMBER(word, field)                                                                                            \
     {                                                                                                                  \
@@ -50,7 +44,7 @@ static Status read_compare(const ArgumentReader *reader, const YamlNode *node, v
 
 Status fit_section_read(const ArgumentReader *reader, const YamlNode *root, FitSection *out) {
     static const Argument table[] = {
-        {.key = "free", .type = ARG_OTHER, .offset = offsetof(FitSection, list), .read = keep_node},
+        {.key = "free", .type = ARG_OTHER, .offset = offsetof(FitSection, list), .read = argument_keep},
         {.key = "compare", .type = ARG_OTHER, .offset = offsetof(FitSection, compare), .read = read_compare}};
     const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
     const YamlNode *node = yaml_tree_find(root, "fit");

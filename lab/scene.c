@@ -13,12 +13,6 @@
 #define FAR 1e6
 enum { FILE_MAX = 1 << 24, NAMES_MAX = 64 };
 
-static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void *field) {
-    (void)reader;
-    *(const YamlNode **)field = node;
-    return STATUS_OK;
-}
-
 static Status read_head(const ArgumentReader *reader, const YamlNode *root, SceneHead *head) {
 #define OF(field) offsetof(SimScene, field)
     static const Argument scene[] = {
@@ -40,15 +34,15 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
          .numbers = 3,
          .given = OF(has_gravity)},
         {.key = "damping", .type = ARG_WORD, .offset = OF(damping), .words = "strain|velocity"},
-        {.key = "contacts", .type = ARG_OTHER, .offset = OF(contacts), .read = keep_node},
-        {.key = "planes", .type = ARG_OTHER, .offset = OF(planes), .read = keep_node},
-        {.key = "objects", .type = ARG_OTHER, .offset = OF(objects), .required = true, .read = keep_node},
-        {.key = "controls", .type = ARG_OTHER, .offset = OF(controls), .read = keep_node},
-        {.key = "values", .type = ARG_OTHER, .offset = OF(values), .read = keep_node},
-        {.key = "cameras", .type = ARG_OTHER, .offset = OF(cameras), .read = keep_node},
-        {.key = "picture", .type = ARG_OTHER, .offset = OF(picture), .read = keep_node},
-        {.key = "lights", .type = ARG_OTHER, .offset = OF(lights), .read = keep_node},
-        {.key = "fit", .type = ARG_OTHER, .offset = OF(fit), .read = keep_node}}; // lab/fit_free.h reads it
+        {.key = "contacts", .type = ARG_OTHER, .offset = OF(contacts), .read = argument_keep},
+        {.key = "planes", .type = ARG_OTHER, .offset = OF(planes), .read = argument_keep},
+        {.key = "objects", .type = ARG_OTHER, .offset = OF(objects), .required = true, .read = argument_keep},
+        {.key = "controls", .type = ARG_OTHER, .offset = OF(controls), .read = argument_keep},
+        {.key = "values", .type = ARG_OTHER, .offset = OF(values), .read = argument_keep},
+        {.key = "cameras", .type = ARG_OTHER, .offset = OF(cameras), .read = argument_keep},
+        {.key = "picture", .type = ARG_OTHER, .offset = OF(picture), .read = argument_keep},
+        {.key = "lights", .type = ARG_OTHER, .offset = OF(lights), .read = argument_keep},
+        {.key = "fit", .type = ARG_OTHER, .offset = OF(fit), .read = argument_keep}}; // lab/fit_free.h reads it
 #undef OF
     const ArgumentGroup groups[] = {{scene, sizeof scene / sizeof *scene, head->scene},
                                     {rest, sizeof rest / sizeof *rest, head}};

@@ -25,12 +25,6 @@ typedef struct Shape {
     const YamlNode *at, *springs;
 } Shape;
 
-static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void *field) {
-    (void)reader;
-    *(const YamlNode **)field = node;
-    return STATUS_OK;
-}
-
 #define OF(field) offsetof(Shape, field)
 #define LENGTH_MIN 1e-6
 #define SIZE(count, least)                                                                                             \
@@ -54,8 +48,8 @@ static const Argument mesh_arguments[] = {
     {.key = "scale", .type = ARG_NUMBER, .offset = OF(scale), .min = 1e-9, .max = 1e9},
     {.key = "fill", .type = ARG_NUMBER, .offset = OF(fill), .min = 1e-6, .max = FAR, .given = OF(has_fill)}};
 static const Argument points_arguments[] = {
-    {.key = "at", .type = ARG_OTHER, .offset = OF(at), .required = true, .read = keep_node},
-    {.key = "springs", .type = ARG_OTHER, .offset = OF(springs), .read = keep_node}};
+    {.key = "at", .type = ARG_OTHER, .offset = OF(at), .required = true, .read = argument_keep},
+    {.key = "springs", .type = ARG_OTHER, .offset = OF(springs), .read = argument_keep}};
 #undef OF
 
 static Status make_box(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
@@ -277,7 +271,7 @@ static const Argument object_arguments[] = {
     {.key = "rotation", .type = ARG_OTHER, .read = read_rotation},
     VECTOR("velocity", velocity),
     VECTOR("spin", spin),
-    {.key = "fixed", .type = ARG_OTHER, .offset = OF(fixed), .read = keep_node},
+    {.key = "fixed", .type = ARG_OTHER, .offset = OF(fixed), .read = argument_keep},
     {.key = "contact", .type = ARG_NAME, .offset = OF(contact)},
     {.key = "colour", .type = ARG_NUMBERS, .offset = OF(colour), .max = 255, .numbers = 3, .given = OF(has_colour)}};
 #undef OF
