@@ -25,7 +25,7 @@ typedef struct SceneContact {
 typedef struct Part {
     const YamlNode *node;
     Mesh mesh;
-    bool has_solid, has_springs, has_bending, has_density, has_mass, has_axis;
+    bool has_solid, has_springs, has_bending, has_density, has_mass;
     Solid solid;
     Stiffness springs, bending;
     double density, mass; // kg/m^3, kg/m^2; kg
