@@ -118,7 +118,7 @@ static Status parse_crop(const CommandLine *line, ConvertOptions *options, Error
 static Status parse_pictures(const CommandLine *line, ConvertOptions *options, Error *err) {
     int depth = DEPTH_AS_STORED - 1;
     Status status = parse_crop(line, options, err);
-    if (!status) status = command_size(line, "size", &options->H, &options->W, err);
+    if (!status) status = command_size(line, &options->H, &options->W, err);
     if (!status) status = command_box(line, "box", options->box, &options->has_box, err);
     if (!status) status = command_choice(line, "depth", "u16|f32", &depth, err);
     if (!status) status = command_real(line, "unit", 1e-9, 1, &options->unit, err);

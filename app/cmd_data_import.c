@@ -246,7 +246,7 @@ static Status run_import(const CommandLine *line, Error *err) {
     Status status = command_required(line, "output", &path, err);
     if (!status && access(command_argument(line, 0), R_OK))
         status = file_error(err, command_argument(line, 0), "open", errno);
-    if (!status) status = command_size(line, "size", &options.H, &options.W, err);
+    if (!status) status = command_size(line, &options.H, &options.W, err);
     if (!status) status = command_small_int(line, "every", 1, INT_MAX, &options.every, err);
     if (!status) status = command_small_int(line, "holdout", 2, INT_MAX, &options.holdout, err);
     if (!status && !options.holdout && command_text(line, "holdout-first", NULL))

@@ -147,11 +147,11 @@ static Status choose_film(const CommandLine *line, Rendering *r, Error *err) {
     FilmChoice choice = {.step = -1};
     long orbit = 0, ride = 0;
     const char *cameras = command_text(line, "cameras", NULL);
-    Status status = command_int_list(line, "views", 0, 65535, &views, err);
+    Status status = command_int_list(line, "views", 65535, &views, err);
     if (status == STATUS_OK) status = command_int(line, "orbit", 1, FRAMES_MAX, &orbit, err);
     if (status == STATUS_OK) status = command_int(line, "ride", 1, FRAMES_MAX, &ride, err);
     if (status == STATUS_OK) status = command_int(line, "step", 0, 1000000000, &choice.step, err);
-    if (status == STATUS_OK) status = command_size(line, "size", &choice.H, &choice.W, err);
+    if (status == STATUS_OK) status = command_size(line, &choice.H, &choice.W, err);
     r->video.fps = 8;
     if (status == STATUS_OK) status = command_real(line, "fps", 0.1, 50, &r->video.fps, err);
     if (status != STATUS_OK) return status;

@@ -10,23 +10,23 @@
 #include <stdio.h>
 #include <string.h>
 
-Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err) {
+Status command_int_list(const CommandLine *line, const char *flag, long max, IntList *out, Error *err) {
     const char *value = command_text(line, flag, NULL);
     char key[80];
     if (!value) return STATUS_OK;
     snprintf(key, sizeof key, "--%s", flag);
-    Option option = {.key = key, .type = OPTION_INT_LIST, .min = (double)min, .max = (double)max};
+    Option option = {.key = key, .type = OPTION_INT_LIST, .max = (double)max};
     return options_set((OptionTable){.options = &option, .count = 1}, out, key, value, err);
 }
 
-Status command_size(const CommandLine *line, const char *flag, int *H, int *W, Error *err) {
-    const char *value = command_text(line, flag, NULL);
+Status command_size(const CommandLine *line, int *H, int *W, Error *err) {
+    const char *value = command_text(line, "size", NULL);
     int h = 0, w = 0, used = 0;
     if (!value) return STATUS_OK;
     bool read = sscanf(value, "%5dx%5d%n", &w, &h, &used) == 2 && !value[used];
     if (!read || h < 1 || w < 1 || h > IMAGE_SIDE_MAX || w > IMAGE_SIDE_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "--%s: expected WIDTHxHEIGHT in pixels such as 128x96, found \"%.40s\"",
-                         flag, value);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "--size: expected WIDTHxHEIGHT in pixels such as 128x96, found \"%.40s\"", value);
     *H = h;
     *W = w;
     return STATUS_OK;

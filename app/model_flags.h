@@ -13,11 +13,11 @@
 #define FLAG_INPUT_VIEWS                                                                                               \
     { .name = "input-views", .value = "LIST", .help = "views given to the model (default: as it was trained)" }
 
-// "3,7" into a list of integers; *out keeps its value when the flag was not given.
-Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err);
-// "128x96" (width x height, as in every flag and table of the program); both stay as they are when the flag was not
-// given.
-Status command_size(const CommandLine *line, const char *flag, int *H, int *W, Error *err);
+// "3,7" into a list of integers from 0 to max; *out keeps its value when the flag was not given.
+Status command_int_list(const CommandLine *line, const char *flag, long max, IntList *out, Error *err);
+// --size 128x96 (width x height, as in every flag and table of the program); both stay as they are when the flag was
+// not given.
+Status command_size(const CommandLine *line, int *H, int *W, Error *err);
 // "x,y,z,x,y,z": lower and upper corner, metres. *given says whether the flag was there.
 Status command_box(const CommandLine *line, const char *flag, double box[6], bool *given, Error *err);
 // A file that could be written there; nothing is left behind.
