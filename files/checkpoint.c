@@ -109,8 +109,8 @@ static Status load(const char *path, Parameters *set, CheckpointWeights which, c
     return status;
 }
 
-Status checkpoint_load(const char *path, Parameters *set, CheckpointWeights which, CheckpointMeta *meta, Error *err) {
-    return load(path, set, which, NULL, meta, err);
+Status checkpoint_load(const char *path, Parameters *set, CheckpointWeights which, Error *err) {
+    return load(path, set, which, NULL, NULL, err);
 }
 
 Status checkpoint_resume(const char *path, Parameters *set, const CheckpointBlocks *blocks, CheckpointMeta *meta,

@@ -70,10 +70,11 @@ Status checkpoint_save(const char *path, const Parameters *set, const Checkpoint
 Status checkpoint_read_meta(const char *path, CheckpointMeta *meta, Error *err);
 
 // Reads weights into set->values. Every name, shape and type is compared first, and one error lists all differences.
-// After an error the set is unchanged. `meta` may be NULL.
-Status checkpoint_load(const char *path, Parameters *set, CheckpointWeights which, CheckpointMeta *meta, Error *err);
+// After an error the set is unchanged.
+Status checkpoint_load(const char *path, Parameters *set, CheckpointWeights which, Error *err);
 
-// For --resume: reads the optimiser's weights, and every block that is not NULL (an error if the file lacks it).
+// For --resume: reads the optimiser's weights, and every block that is not NULL (an error if the file lacks it). `meta`
+// may be NULL.
 Status checkpoint_resume(const char *path, Parameters *set, const CheckpointBlocks *blocks, CheckpointMeta *meta,
                          Error *err);
 

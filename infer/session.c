@@ -51,7 +51,7 @@ static Status load_model(Session *session, const SessionOptions *options, Error 
         status = device_choose(options->device, options->threads, &session->device, session->device_why, err);
     if (status == STATUS_OK) status = check_memory(session, err);
     if (status == STATUS_OK) status = vpd_create(&session->meta.config, session->device, &session->model, err);
-    if (status == STATUS_OK) status = checkpoint_load(session->path, &session->model->parameters, which, NULL, err);
+    if (status == STATUS_OK) status = checkpoint_load(session->path, &session->model->parameters, which, err);
     if (status != STATUS_OK) session_close(session);
     return status;
 }

@@ -105,7 +105,7 @@ static void a_changed_weight_is_found(void **state) {
     H5Fclose(file);
     h5_unlock();
     expect_refused(s, "/parameters: expected checksum ");
-    assert_status_ok(checkpoint_load(s->other, &s->model.set, CHECKPOINT_EMA, NULL, &s->err), s->err);
+    assert_status_ok(checkpoint_load(s->other, &s->model.set, CHECKPOINT_EMA, &s->err), s->err);
     assert_status_error(checkpoint_verify(s->other, &s->err), STATUS_BAD_INPUT, s->err,
                         "/parameters: expected checksum ");
 }

@@ -56,9 +56,9 @@ static void weights_are_chosen(void **state) {
     Setting *s = *state;
     Parameters *set = &s->model.set;
     model_fill(set, set->values, 100);
-    assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_EMA, NULL, &s->err), s->err);
+    assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_EMA, &s->err), s->err);
     assert_int_equal(model_wrong(set, set->values, 4), 0);
-    assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_RAW, NULL, &s->err), s->err);
+    assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_RAW, &s->err), s->err);
     assert_int_equal(model_wrong(set, set->values, 1), 0);
 }
 
@@ -67,7 +67,8 @@ static void a_run_without_average_or_moments(void **state) {
     Parameters *set = &s->model.set;
     CheckpointMeta meta;
     assert_status_ok(checkpoint_save(s->path, set, &(CheckpointBlocks){0}, &s->meta, &s->err), s->err);
-    assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_EMA, &meta, &s->err), s->err);
+    assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_EMA, &s->err), s->err);
+    assert_status_ok(checkpoint_read_meta(s->path, &meta, &s->err), s->err);
     assert_int_equal(model_wrong(set, set->values, 1), 0);
     assert_false(meta.has_ema || meta.has_moments || meta.publication);
     assert_status_error(checkpoint_resume(s->path, set, &s->model.blocks, NULL, &s->err), STATUS_BAD_INPUT, s->err,
@@ -190,7 +191,7 @@ static void all_differences_at_once(void **state) {
         "gnn.edge.weight0: expected f32 [7,9,1], found f32 [7,9]",
     };
     for (int i = 0; i < 5; i++)
-        assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_EMA, NULL, &s->err), STATUS_BAD_INPUT, s->err,
+        assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_EMA, &s->err), STATUS_BAD_INPUT, s->err,
                             expected[i]);
     assert_int_equal(model_wrong(&set, set.values, 50), 0);
     parameters_free(&set);
@@ -204,7 +205,7 @@ static void many_differences_are_counted(void **state) {
     for (int i = 0; i < 100; i++)
         parameters_add(&set, INIT_ZERO, 0, 1, (size_t[]){3}, "some.long.name.of.a.parameter%d", i);
     assert_status_ok(parameters_allocate(&set, 1, &s->err), s->err);
-    assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_RAW, NULL, &s->err), STATUS_BAD_INPUT, s->err,
+    assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_RAW, &s->err), STATUS_BAD_INPUT, s->err,
                         "(106 differences)");
     assert_non_null(strstr(s->err.text, "; and "));
     parameters_free(&set);
@@ -217,10 +218,11 @@ static void publication_holds_the_average_alone(void **state) {
     for (int half = 0; half < 2; half++) {
         assert_status_ok(checkpoint_export_publication(s->path, CHECKPOINT_EMA, half, s->other, &s->err), s->err);
         model_fill(set, set->values, 50);
-        assert_status_ok(checkpoint_load(s->other, set, CHECKPOINT_EMA, &meta, &s->err), s->err);
+        assert_status_ok(checkpoint_load(s->other, set, CHECKPOINT_EMA, &s->err), s->err);
+        assert_status_ok(checkpoint_read_meta(s->other, &meta, &s->err), s->err);
         assert_int_equal(model_wrong(set, set->values, 4), 0); // halves hold these numbers
         assert_true(meta.publication && meta.has_ema && !meta.has_moments && meta.is_half == half);
-        assert_status_error(checkpoint_load(s->other, set, CHECKPOINT_RAW, NULL, &s->err), STATUS_BAD_INPUT, s->err,
+        assert_status_error(checkpoint_load(s->other, set, CHECKPOINT_RAW, &s->err), STATUS_BAD_INPUT, s->err,
                             "for publication");
         assert_status_error(checkpoint_resume(s->other, set, &s->model.blocks, NULL, &s->err), STATUS_BAD_INPUT, s->err,
                             "train.init");

@@ -169,8 +169,8 @@ static real *weights_of(const Storm *storm, size_t *count) {
     *count = model->parameters.size;
     real *both = malloc(2 * *count * sizeof *both);
     for (int i = 0; i < 2; i++) {
-        assert_status_ok(
-            checkpoint_load(found.path, &model->parameters, i ? CHECKPOINT_EMA : CHECKPOINT_RAW, NULL, &err), err);
+        assert_status_ok(checkpoint_load(found.path, &model->parameters, i ? CHECKPOINT_EMA : CHECKPOINT_RAW, &err),
+                         err);
         memcpy(both + (size_t)i * *count, model->parameters.values, *count * sizeof *both);
     }
     vpd_free(model);

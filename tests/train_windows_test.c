@@ -234,7 +234,7 @@ static real *weights_at(Run *run, const char *out, int step, size_t *size) {
     world_model(&run->world, pairs, false);
     Parameters *set = &run->world.model->parameters;
     snprintf(path, sizeof path, "%s/%s/checkpoints/step_%08d.h5", run->world.folder, out, step);
-    assert_status_ok(checkpoint_load(path, set, CHECKPOINT_RAW, NULL, &err), err);
+    assert_status_ok(checkpoint_load(path, set, CHECKPOINT_RAW, &err), err);
     real *out_weights = malloc(set->size * sizeof *out_weights);
     memcpy(out_weights, set->values, set->size * sizeof *out_weights);
     *size = set->size;

@@ -141,7 +141,7 @@ static Status load_motion(Trainer *t, const char *path, Error *err) {
     real *kept = malloc(set->size * sizeof *kept + 1);
     if (!kept) return error_set(err, STATUS_FAILED, "out of memory for the weights");
     t->device->nn->download(t->device, kept, set->values, set->size * sizeof *kept);
-    Status status = checkpoint_load(path, set, CHECKPOINT_EMA, NULL, err);
+    Status status = checkpoint_load(path, set, CHECKPOINT_EMA, err);
     for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
         const Parameter *item = set->items[i];
         size_t bytes = item->tensor.rows * item->tensor.cols * sizeof *kept;
@@ -170,7 +170,7 @@ Status trainer_build(Trainer *t, Error *err) {
     if (status == STATUS_OK) status = vpd_create(&t->config, t->device, &t->model, err);
     if (status != STATUS_OK) return status;
     renderer_set_background(&t->model->renderer, t->device, background);
-    if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, NULL, err);
+    if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, err);
     if (status == STATUS_OK && motion.path[0]) status = load_motion(t, motion.path, err);
     freeze(t);
     if (status != STATUS_OK) return status;
