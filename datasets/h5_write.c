@@ -83,8 +83,8 @@ static bool write_list(hid_t object, const char *name, hid_t file_type, hid_t me
     return good;
 }
 
-bool h5_write_u32s(hid_t object, const char *name, const uint32_t *values, size_t count) {
-    return write_list(object, name, H5T_STD_U32LE, H5T_NATIVE_UINT32, count, values);
+bool h5_write_version(hid_t file, uint32_t major, uint32_t minor) {
+    return write_list(file, "format_version", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, (uint32_t[]){major, minor});
 }
 
 bool h5_write_i32s(hid_t object, const char *name, const int32_t *values, size_t count) {

@@ -19,7 +19,8 @@ bool h5_close_id(hid_t id);
 bool h5_write_text(hid_t object, const char *name, const char *text);
 // Texts of fixed length: variable ones lie in a heap on which HDF5 1.10 loops for ever if it is damaged.
 bool h5_write_fixed_text(hid_t object, const char *name, const char *text);
-bool h5_write_u32s(hid_t object, const char *name, const uint32_t *values, size_t count);
+// The attribute format_version.
+bool h5_write_version(hid_t file, uint32_t major, uint32_t minor);
 bool h5_write_i32s(hid_t object, const char *name, const int32_t *values, size_t count);
 bool h5_write_double(hid_t object, const char *name, double value);
 bool h5_write_i64(hid_t object, const char *name, int64_t value);

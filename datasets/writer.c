@@ -36,11 +36,10 @@ static void creation_time(char out[32]) {
 }
 
 static bool write_root(DatasetWriter *writer, const WriterOptions *options) {
-    const uint32_t version[2] = {DATASET_MAJOR, DATASET_MINOR};
     char created[32];
     creation_time(created);
     hid_t file = writer->file;
-    bool good = h5_write_text(file, "format", "vpd-dataset") && h5_write_u32s(file, "format_version", version, 2) &&
+    bool good = h5_write_text(file, "format", "vpd-dataset") && h5_write_version(file, DATASET_MAJOR, DATASET_MINOR) &&
                 h5_write_text(file, "generator", options->generator ? options->generator : "vpd") &&
                 h5_write_text(file, "created", created) && h5_write_text(file, "camera_convention", "opencv") &&
                 h5_write_text(file, "length_unit", "m") &&

@@ -25,12 +25,12 @@ static bool write_group(Writer *writer, CheckpointGroup which, const HostArrays 
 }
 
 static bool write_root(Writer *writer, const CheckpointMeta *meta, const char *config) {
-    const uint32_t version[2] = {CHECKPOINT_VERSION_MAJOR, CHECKPOINT_VERSION_MINOR};
     const size_t length = strlen(config);
     const hid_t file = writer->file;
     char checksum[CHECKSUM_TEXT_SIZE];
     checkpoint_root_checksum(meta, writer->checksums, config, length, checksum);
-    return h5_write_fixed_text(file, "format", "vpd-checkpoint") && h5_write_u32s(file, "format_version", version, 2) &&
+    return h5_write_fixed_text(file, "format", "vpd-checkpoint") &&
+           h5_write_version(file, CHECKPOINT_VERSION_MAJOR, CHECKPOINT_VERSION_MINOR) &&
            h5_write_fixed_text(file, "contents", meta->publication ? "publication" : "training") &&
            h5_write_fixed_text(file, "commit", meta->commit) && h5_write_i64(file, "step", meta->step) &&
            h5_write_double(file, "best_score", meta->best_score) &&

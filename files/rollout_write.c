@@ -42,7 +42,6 @@ static bool put_lines(hid_t place, const char *name, const char *text) {
 }
 
 static bool put_header(hid_t file, const RolloutFile *r) {
-    const uint32_t version[2] = {ROLLOUT_MAJOR, ROLLOUT_MINOR};
     const int32_t first = r->first_frame, stride = r->frame_stride;
     char generator[128], created[64] = "";
     time_t now = time(NULL);
@@ -50,7 +49,7 @@ static bool put_header(hid_t file, const RolloutFile *r) {
     snprintf(generator, sizeof generator, "vpd %s (%s)", version_number(), version_commit());
     if (gmtime_r(&now, &utc)) strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return put_text(file, "format", r->steps ? "vpd-rollout" : "vpd-particles") &&
-           h5_write_u32s(file, "format_version", version, 2) && put_text(file, "generator", generator) &&
+           h5_write_version(file, ROLLOUT_MAJOR, ROLLOUT_MINOR) && put_text(file, "generator", generator) &&
            put_text(file, "created", created) && put_text(file, "checkpoint", r->checkpoint) &&
            put_text(file, "checkpoint_hash", r->checkpoint_hash) && put_text(file, "dataset", r->dataset) &&
            put_text(file, "episode", r->episode) && h5_write_i32s(file, "first_frame", &first, 1) &&

@@ -35,7 +35,7 @@ static void format_missing(Broken b) { drop_attribute(b.file, "format"); }
 static void format_other(Broken b) { replace_text(b.file, "format", "kubric"); }
 static void version_two(Broken b) {
     drop_attribute(b.file, "format_version");
-    h5_write_u32s(b.file, "format_version", (const uint32_t[]){2, 0}, 2);
+    h5_write_version(b.file, 2, 0);
 }
 static void version_text(Broken b) { replace_text(b.file, "format_version", "1.0"); }
 static void convention_opengl(Broken b) { replace_text(b.file, "camera_convention", "opengl"); }
@@ -205,7 +205,7 @@ static void test_broken_files(void **state) {
 
 static void minor_newer(Broken b) {
     drop_attribute(b.file, "format_version");
-    h5_write_u32s(b.file, "format_version", (const uint32_t[]){1, 7}, 2);
+    h5_write_version(b.file, 1, 7);
 }
 static void fixed_text(Broken b) {
     char padded[16] = "train   ";

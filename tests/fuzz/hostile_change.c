@@ -303,7 +303,8 @@ static void odd_attribute(const Change *change, hid_t object, const char *name) 
 
 static void change_attribute(const Change *change, const char *name) {
     char text[256];
-    uint32_t numbers[4] = {change->d, change->e, change->c, change->e};
+    const uint32_t numbers[4] = {change->d, change->e, change->c, change->e};
+    const hsize_t count = 1 + change->e % 4;
     hid_t object = H5Oopen(change->file, change->object->path, H5P_DEFAULT);
     if (object < 0) return; // an earlier change took it away
     hostile_save_attribute(change, object, name);
@@ -313,7 +314,7 @@ static void change_attribute(const Change *change, const char *name) {
     if (H5Aexists(object, name) > 0) H5Adelete(object, name);
     if (change->c >= 128) odd_attribute(change, object, name);
     else if (change->c % 4 == 1) h5_write_text(object, name, text);
-    else if (change->c % 4 == 2) h5_write_u32s(object, name, numbers, 1 + change->e % 4);
+    else if (change->c % 4 == 2) put_odd(object, name, H5Tcopy(H5T_NATIVE_UINT32), space_of(1, &count), numbers);
     else if (change->c % 4 == 3) h5_write_double(object, name, odd_value(change->e));
 }
 

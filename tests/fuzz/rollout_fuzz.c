@@ -52,10 +52,9 @@ static double sound_value(const char *path, size_t i) {
 }
 
 static void write_root(hid_t file) {
-    const uint32_t version[2] = {ROLLOUT_MAJOR, ROLLOUT_MINOR};
     const int32_t one = 1;
     h5_write_text(file, "format", "vpd-rollout");
-    h5_write_u32s(file, "format_version", version, 2);
+    h5_write_version(file, ROLLOUT_MAJOR, ROLLOUT_MINOR);
     h5_write_text(file, "episode", "000001");
     h5_write_i32s(file, "first_frame", &one, 1);
     h5_write_i32s(file, "frame_stride", &one, 1);
