@@ -279,7 +279,8 @@ void plot_write_svg(const Plot *plot, bool standalone, FILE *out) {
     fputs("</svg>\n", out);
 }
 
-void plot_write_grid(const Plot *plots, int count, int columns, FILE *out) {
+void plot_write_grid(const Plot *plots, int count, FILE *out) {
+    const int columns = 2;
     int width = 0, height = 0, rows = (count + columns - 1) / columns;
     for (int i = 0; i < count; i++) {
         width = plot_width(plots + i) > width ? plot_width(plots + i) : width;

@@ -30,8 +30,8 @@ typedef struct Plot {
 // HTML page, whose text colour it takes.
 void plot_write_svg(const Plot *plot, bool standalone, FILE *out);
 
-// Several plots in one stand-alone picture, `columns` side by side.
-void plot_write_grid(const Plot *plots, int count, int columns, FILE *out);
+// Several plots in one stand-alone picture, two side by side.
+void plot_write_grid(const Plot *plots, int count, FILE *out);
 
 // Round ticks that cover [low, high] with about `wanted` steps; returns how many of at most `capacity`.
 int plot_ticks(double low, double high, int wanted, double *ticks, int capacity);

@@ -125,7 +125,7 @@ Status report_write_svg(const Report *report, FILE *out, Error *err) {
     ReportPlots plots;
     Status status = report_plots(report, &plots, err);
     if (status != STATUS_OK) return status;
-    plot_write_grid(plots.plots, plots.count, 2, out);
+    plot_write_grid(plots.plots, plots.count, out);
     report_plots_free(&plots);
     return ferror(out) ? error_set(err, STATUS_FAILED, "the plots of the evaluation cannot be written") : STATUS_OK;
 }

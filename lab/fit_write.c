@@ -231,7 +231,7 @@ static bool make_curves(const FitFree *f, const FitResult *r, Curves *out) {
 }
 
 static bool write_plots(FILE *file, void *context) {
-    plot_write_grid(((Curves *)context)->plot, 2, 2, file);
+    plot_write_grid(((Curves *)context)->plot, 2, file);
     return !ferror(file);
 }
 
