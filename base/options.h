@@ -74,8 +74,8 @@ Status options_parse_yaml(OptionTable table, void *config, const char *text, siz
 
 // Writes the resolved config as YAML, grouped by section, with help and unit as comments when `comments`.
 Status options_write_yaml(OptionTable table, const void *config, bool comments, FILE *out);
-// The same into a malloc'ed string (for checkpoints); NULL when there is no memory.
-char *options_to_yaml(OptionTable table, const void *config, bool comments);
+// The same without comments into a malloc'ed string (for checkpoints); NULL when there is no memory.
+char *options_to_yaml(OptionTable table, const void *config);
 
 // One option as text in YAML form; false when it does not fit.
 bool options_format(const Option *option, const void *config, char *out, size_t size);

@@ -148,12 +148,12 @@ Status options_write_yaml(OptionTable table, const void *config, bool comments, 
     return ferror(out) ? error_set(NULL, STATUS_FAILED, "write failed") : STATUS_OK;
 }
 
-char *options_to_yaml(OptionTable table, const void *config, bool comments) {
+char *options_to_yaml(OptionTable table, const void *config) {
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out) return NULL;
-    Status status = options_write_yaml(table, config, comments, out);
+    Status status = options_write_yaml(table, config, false, out);
     if (fclose(out) == 0 && status == STATUS_OK) return text;
     free(text);
     return NULL;

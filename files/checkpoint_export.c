@@ -70,7 +70,7 @@ static Status write_arrays(const char *path, HostArrays *arrays, bool half, cons
 static Status write_with_meta(const char *path, HostArrays *arrays, const CheckpointMeta *meta, bool raw, bool half,
                               Error *err) {
     char step[32], time_step[32];
-    char *config = options_to_yaml(config_record, &meta->config, false);
+    char *config = options_to_yaml(config_record, &meta->config);
     char *values = calloc(config_record.count, VALUE_SIZE);
     SafetensorsText *texts = calloc(config_record.count + 8, sizeof *texts);
     Status status =

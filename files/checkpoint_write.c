@@ -74,7 +74,7 @@ static bool make_image(const CheckpointMeta *meta, const HostArrays groups[CHECK
 Status checkpoint_write_file(const char *path, const CheckpointMeta *meta,
                              const HostArrays groups[CHECKPOINT_GROUP_COUNT], Error *err) {
     H5Image image = {0};
-    char *config = options_to_yaml(config_record, &meta->config, false);
+    char *config = options_to_yaml(config_record, &meta->config);
     Status status = STATUS_FAILED;
     if (config && make_image(meta, groups, config, &image))
         status = file_write_bytes(path, image.start, image.size, err);

@@ -81,8 +81,8 @@ static void meta_comes_back(void **state) {
     Setting *s = *state;
     CheckpointMeta meta;
     assert_status_ok(checkpoint_read_meta(s->path, &meta, &s->err), s->err);
-    char *before = options_to_yaml(config_record, &s->meta.config, false);
-    char *after = options_to_yaml(config_record, &meta.config, false);
+    char *before = options_to_yaml(config_record, &s->meta.config);
+    char *after = options_to_yaml(config_record, &meta.config);
     assert_string_equal(before, after);
     assert_true(meta.config.renderer.radius == 1.0 / 3);
     assert_string_equal(meta.config.data.path, s->meta.config.data.path);

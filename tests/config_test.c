@@ -73,7 +73,7 @@ static void a_form_is_no_option(void **state) {
         assert_status_error(set(&config, forms[i]), STATUS_BAD_INPUT, err,
                             "this option is gone: the paper's form is gnn.graph=hierarchical or flat");
     config_defaults(&config);
-    char *yaml = options_to_yaml(config_record, &config, false);
+    char *yaml = options_to_yaml(config_record, &config);
     assert_null(strstr(yaml, "form:"));
     free(yaml);
     assert_false(config_is_option("gnn.form") || config_is_option("gnn.nodes") || config_is_option("gnn.length_scale"));
@@ -114,7 +114,7 @@ static void options_that_are_gone(void **state) {
         assert_status_error(set(&config, other[i][0]), STATUS_BAD_INPUT, err, other[i][1]);
     // The same from a file: a checkpoint's, and one that a user wrote.
     parse(&config, "model: {activation: silu}\ntrain: {position_noise: 0, beta1: 0.9, step_weights: []}");
-    char *found = options_to_yaml(config_record, &config, false), *none = options_to_yaml(config_record, &plain, false);
+    char *found = options_to_yaml(config_record, &config), *none = options_to_yaml(config_record, &plain);
     assert_string_equal(found, none);
     free(found);
     free(none);

@@ -31,8 +31,12 @@ static const OptionTable table = {.options = options, .count = sizeof options / 
 static void check_round_trip(const Config *config) {
     Config back;
     Error err;
-    char lines[2048] = "", *text = options_to_yaml(table, config, true);
-    if (!text) return;
+    char lines[2048] = "", *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return;
+    options_write_yaml(table, config, true, out);
+    if (fclose(out)) abort();
     options_defaults(table, &back);
     Status status = options_parse_yaml(table, &back, text, strlen(text), "written", NULL, &err);
     if (status != STATUS_OK || options_diff(table, config, "read", &back, "read again", "", lines, sizeof lines)) {
