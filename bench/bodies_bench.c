@@ -115,8 +115,7 @@ Status bodies_bench(Device *device, size_t C, size_t L, int repetitions, BodiesB
 // ---- finding bodies in video
 
 // The room's boxes stand 3 m apart at most.
-static const MotionOptions room_motion = {
-    .flags = true, .velocity = true, .moving_threshold = 0.0075, .colour_length = 1.5, .extent = 3};
+static const MotionOptions room_motion = {.moving_threshold = 0.0075, .colour_length = 1.5, .extent = 3};
 
 static Status see_frame(Tape *tape, const Observation *room, int frame, PointCloud *cloud, Error *err) {
     Status status = unproject_frame(room, frame, (UnprojectOptions){false, room_motion.moving_threshold}, cloud, err);

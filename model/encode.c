@@ -18,8 +18,6 @@ enum { MOTION_SEED = 1 };
 MotionOptions vpd_motion_options(const Vpd *model) {
     const Config *c = &model->config;
     return (MotionOptions){.crop = c->data.crop,
-                           .flags = vpd_has_bodies(model),
-                           .velocity = vpd_has_bodies(model),
                            .moving_threshold = c->gnn.moving_threshold,
                            .colour_length = c->gnn.colour_length,
                            .extent = c->data.extent,
@@ -28,6 +26,8 @@ MotionOptions vpd_motion_options(const Vpd *model) {
 
 Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, MotionSeen *out, Error *err) {
     MotionOptions options = vpd_motion_options(model);
+    *out = (MotionSeen){0};
+    if (!vpd_has_bodies(model)) return STATUS_OK;
     vpd_part(tape, VPD_ENCODER);
     return motion_observe(tape, &options, history, out, err);
 }

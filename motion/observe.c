@@ -9,16 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Largest number of points of an observation's field: chosen among the moving points, or among all without moving
-// flags.
-enum { SEEN_POINTS = 256, SEEN_POINTS_OF_ALL = 1024 };
+// Largest number of flagged points whose motion is measured.
+enum { SEEN_POINTS = 256 };
 
-// Those that are looked at: how far they moved is measured.
-static size_t looked_at(const MotionOptions *o) { return o->flags ? SEEN_POINTS : SEEN_POINTS_OF_ALL; }
-
-size_t motion_seen_points(const MotionOptions *o) {
-    size_t of_bodies = looked_at(o) + MOTION_RESTING_POINTS; // each may have a mirror image
-    return o->flags ? 2 * of_bodies + MOTION_STILL_POINTS : looked_at(o);
+size_t motion_seen_points(void) {
+    size_t of_bodies = SEEN_POINTS + MOTION_RESTING_POINTS; // each may have a mirror image
+    return 2 * of_bodies + MOTION_STILL_POINTS;
 }
 
 void motion_seen_free(MotionSeen *seen) {
@@ -96,7 +92,7 @@ static Status measure(Tape *tape, const MotionOptions *o, const PointCloud *now,
 // The points of a frame, with corrected flags.
 static Status see_frame(Tape *tape, const MotionOptions *o, const Observation *observation, int frame,
                         PointCloud *cloud, Error *err) {
-    UnprojectOptions options = {o->crop, o->flags ? o->moving_threshold : 0};
+    UnprojectOptions options = {o->crop, o->moving_threshold};
     Status status = unproject_frame(observation, frame, options, cloud, err);
     if (status == STATUS_OK) flags_confirm(tape, o->colour_length, cloud);
     return status == STATUS_OK ? device_status(tape->device, err) : status;
@@ -108,12 +104,12 @@ static RandomKey seen_key(const MotionOptions *o) { return (RandomKey){o->seed, 
 static Status choose_points(Tape *tape, const MotionOptions *o, const PointCloud *now, MotionField *out, Error *err) {
     RandomKey key = seen_key(o);
     Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
-    size_t count = 0, most = looked_at(o);
+    size_t count = 0;
     if (!items) return device_status(tape->device, err);
     for (size_t i = 0; i < now->count; i++)
-        if (!o->flags || now->moving[i] > 0) items[count++] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};
+        if (now->moving[i] > 0) items[count++] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};
     choose_sort(items, count);
-    if (count > most) count = most;
+    if (count > SEEN_POINTS) count = SEEN_POINTS;
     Status status = motion_field_create(count, out, err);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         point_cloud_get(now, (size_t)items[i].index, out->position + 3 * i, out->colour + 3 * i);
@@ -133,8 +129,7 @@ Status motion_from_clouds(Tape *tape, const MotionOptions *o, const PointCloud *
 static Status observe_field(Tape *tape, const MotionOptions *o, const Observation *observation, PointCloud *now,
                             const PointCloud *past, MotionSeen *out, Error *err) {
     Status status = motion_from_clouds(tape, o, now, past, &out->field, err);
-    return status == STATUS_OK && o->flags ? observe_bodies(tape, o, seen_key(o), observation, now, past, out, err)
-                                           : status;
+    return status == STATUS_OK ? observe_bodies(tape, o, seen_key(o), observation, now, past, out, err) : status;
 }
 
 static Status observe(Tape *tape, const MotionOptions *o, const Observation *observation, PointCloud cloud[2],
@@ -144,9 +139,9 @@ static Status observe(Tape *tape, const MotionOptions *o, const Observation *obs
     for (int f = 0; f < F && status == STATUS_OK; f++) {
         PointCloud *now = &cloud[f % 2], *past = &cloud[(f + 1) % 2];
         status = see_frame(tape, o, observation, f, now, err);
-        if (status == STATUS_OK && o->velocity && f > 0 && f == F - 1)
+        if (status == STATUS_OK && f > 0 && f == F - 1)
             status = observe_field(tape, o, observation, now, past, out, err);
-        if (status == STATUS_OK && o->flags) flags_pack(now, out->moving + (size_t)f * out->flag_bytes);
+        if (status == STATUS_OK) flags_pack(now, out->moving + (size_t)f * out->flag_bytes);
     }
     return status;
 }
@@ -155,14 +150,9 @@ Status motion_observe(Tape *tape, const MotionOptions *o, const Observation *obs
     PointCloud cloud[2] = {{0}};
     Observation still = *observation;
     still.turn = NULL;
-    *out = (MotionSeen){0};
-    if (!o->flags && !o->velocity) return STATUS_OK;
-    if (o->flags) {
-        out->frames = (size_t)observation->F;
-        out->flag_bytes = motion_flag_bytes(observation);
-        out->moving = calloc(out->frames, out->flag_bytes);
-        if (!out->moving) return error_set(err, STATUS_FAILED, "out of memory for the flags of a frame");
-    }
+    *out = (MotionSeen){.frames = (size_t)observation->F, .flag_bytes = motion_flag_bytes(observation)};
+    out->moving = calloc(out->frames, out->flag_bytes);
+    if (!out->moving) return error_set(err, STATUS_FAILED, "out of memory for the flags of a frame");
     Status status = observe(tape, o, &still, cloud, out, err);
     for (int i = 0; i < 2; i++) point_cloud_free(&cloud[i]);
     if (status != STATUS_OK) motion_seen_free(out);

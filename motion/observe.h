@@ -18,8 +18,6 @@ enum { MOTION_VERSION = 13 };
 
 typedef struct MotionOptions {
     bool crop;               // ignore points outside the workspace box
-    bool flags;              // compute moving flags; without them every point may move
-    bool velocity;           // compute a motion field
     double moving_threshold; // zm, metres
     double colour_length;    // lc, metres per unit of rgb
     double extent;           // X, metres
@@ -28,8 +26,7 @@ typedef struct MotionOptions {
 
 // Starts as {0}: no motion known.
 typedef struct MotionSeen {
-    MotionField field; // at points of the last frame; with flags, flagged ones first, then some that are not, then
-                       // mirror images
+    MotionField field; // at points of the last frame: flagged ones first, then some that are not, then mirror images
     size_t frames, flag_bytes;
     uint8_t *moving; // (frames, flag_bytes) one bit per pixel (view * H + row) * W + column; NULL: no pixel moves
     double light[3]; // the way of the light that casts the shadows of bodies (motion/light.h); 0: none is known
@@ -40,14 +37,14 @@ void motion_seen_free(MotionSeen *seen); // accepts {0}
 size_t motion_flag_bytes(const Observation *observation);
 
 // Largest number of points of an observation's field.
-size_t motion_seen_points(const MotionOptions *options);
+size_t motion_seen_points(void);
 
-// *out is overwritten, not freed. It stays {0} if the options ask for neither flags nor motion. Uses the tape's memory.
+// *out is overwritten, not freed. Uses the tape's memory.
 Status motion_observe(Tape *tape, const MotionOptions *options, const Observation *observation, MotionSeen *out,
                       Error *err);
 
-// Only the field, from the points of the last two frames with corrected flags (motion/flags.h), and each point with its
-// own motion as part of body 0: what rollout files of format 1.x began with.
+// Points of the field that are flagged, each with its own motion and as part of body 0 (docs/model.md, 5.1), from the
+// points of the last two frames with corrected flags (motion/flags.h). Bodies are found from it (motion/bodies.h).
 Status motion_from_clouds(Tape *tape, const MotionOptions *options, const PointCloud *now, const PointCloud *past,
                           MotionField *out, Error *err);
 

@@ -5,8 +5,7 @@
 #include "motion/observe.h"
 #include "tests/flow_movie.h"
 
-static const MotionOptions OPTIONS = {
-    .flags = true, .velocity = true, .moving_threshold = 0.005, .colour_length = 1, .extent = 2, .seed = 3};
+static const MotionOptions OPTIONS = {.moving_threshold = 0.005, .colour_length = 1, .extent = 2, .seed = 3};
 
 typedef struct Seen {
     Movie movie;
@@ -109,7 +108,7 @@ static void check_ball(int frame) {
     see(&s, OPTIONS, frame, 0);
     const MotionField *f = &s.seen.field;
     Counts n = count(f, frame + 1);
-    assert_true(f->count <= motion_seen_points(&OPTIONS) && n.ball > 100 && n.floor > 400);
+    assert_true(f->count <= motion_seen_points() && n.ball > 100 && n.floor > 400);
     assert_true(n.floor_moving == 0 && n.ball_still < n.ball / 10);
     for (size_t i = 0; i < f->count; i++) assert_true(f->body[i] == -1 || f->body[i] == 0);
     check_motion(f, frame + 1, 0.001); // a hundredth of the motion; pixels are 4 cm apart
@@ -141,7 +140,7 @@ static void a_ball_at_rest(void **state) {
     assert_status_ok(motion_observe(&s.tape, &options, &two, &s.seen, &err), err);
     const MotionField *f = &s.seen.field;
     Counts n = count(f, 0);
-    assert_true(f->count <= motion_seen_points(&OPTIONS) && n.ball > 100 && n.floor > 400);
+    assert_true(f->count <= motion_seen_points() && n.ball > 100 && n.floor > 400);
     assert_true(n.floor_moving == 0 && n.ball_still < n.ball / 10);
     for (size_t i = 0; i < 3 * f->count; i++) assert_true(f->motion[i] == 0 && f->body[i / 3] <= 0);
     forget(&s);
@@ -192,25 +191,12 @@ static void hidden_floor(void **state) {
     forget(&s);
 }
 
-// Without flags nothing is known of bodies: every point has number 0 and its own motion.
-static void without_flags_all_is_one(void **state) {
-    (void)state;
-    static Seen s;
-    MotionOptions options = OPTIONS;
-    options.flags = false;
-    see(&s, options, 0, 0);
-    assert_int_equal(s.seen.field.count, motion_seen_points(&options));
-    for (size_t i = 0; i < s.seen.field.count; i++) assert_true(s.seen.field.body[i] == 0);
-    forget(&s);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_ball),
         cmocka_unit_test(a_ball_at_rest),
         cmocka_unit_test(noise_is_no_motion),
         cmocka_unit_test(hidden_floor),
-        cmocka_unit_test(without_flags_all_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,9 +51,9 @@ static void stop_keeping(MotionCache *cache, int error) {
 static uint64_t key_of(const Vpd *model, const MotionSource *source) {
     MotionOptions o = vpd_motion_options(model);
     char text[600];
-    int length = snprintf(text, sizeof text, "%d %d %s %d %d %d %a %a %a %u %ld %ld", FORMAT, MOTION_VERSION,
-                          version_number(), o.crop, o.flags, o.velocity, o.moving_threshold, o.colour_length, o.extent,
-                          o.seed, model->config.model.T, model->config.data.stride);
+    int length = snprintf(text, sizeof text, "%d %d %s %d %d %a %a %a %u %ld %ld", FORMAT, MOTION_VERSION,
+                          version_number(), vpd_has_bodies(model), o.crop, o.moving_threshold, o.colour_length,
+                          o.extent, o.seed, model->config.model.T, model->config.data.stride);
     uint64_t hash = XXH3_64bits_withSeed(text, (size_t)length, source->data);
     const IntList *views = &model->config.data.input_views;
     hash = XXH3_64bits_withSeed(views->v, (size_t)views->count * sizeof *views->v, hash);
@@ -75,8 +75,7 @@ static Status read_layout(MotionCache *cache, const Vpd *model, const MotionSour
         cache->first_row[e] = rows;
         if (e < source->episodes) rows += (size_t)source->frames[e];
     }
-    MotionOptions options = vpd_motion_options(model);
-    cache->slot = round_up(record_bytes(motion_seen_points(&options), flags));
+    cache->slot = round_up(record_bytes(motion_seen_points(), flags));
     return STATUS_OK;
 }
 
