@@ -18,7 +18,8 @@ Status export_npz(const RolloutFile *rollout, const char *path, Error *err);
 
 // One binary glTF 2.0 file (.glb). Each step is a node with a point primitive, and an animation shows one node at a
 // time by its scale, 0 or 1. This is core glTF, which every viewer with node animation plays; morph targets would not
-// be smaller, and viewers limit their number. A root node turns the recording's up to glTF's y. Colours are linear.
+// be smaller, and viewers limit their number. A root node turns the recording's up to glTF's y. Colours are linear;
+// particles that are not drawn have alpha 0, which the material masks.
 Status export_gltf(const RolloutFile *rollout, const char *path, Error *err);
 
 // One USD text file (.usda): a Points prim with a time sample per step, widths (radius / 2), displayColor (linear) and

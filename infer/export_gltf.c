@@ -168,12 +168,13 @@ static json_t *make_animation(const RolloutFile *r, const Layout *bytes) {
 }
 
 static json_t *describe(const RolloutFile *r, const Layout *bytes) {
-    json_t *root = json_pack(
-        "{s:{s:s s:s} s:[s] s:i s:[{s:[i]}] s:o s:o s:[{s:s s:{s:{}} s:{s:f s:f}}] s:o s:o s:[{s:I}]}", "asset",
-        "version", "2.0", "generator", "vpd", "extensionsUsed", "KHR_materials_unlit", "scene", 0, "scenes", "nodes", 0,
-        "nodes", make_nodes(r), "meshes", make_meshes(r, bytes), "materials", "name", "particles", "extensions",
-        "KHR_materials_unlit", "pbrMetallicRoughness", "metallicFactor", 0.0, "roughnessFactor", 1.0, "accessors",
-        make_accessors(r, bytes), "bufferViews", make_views(bytes), "buffers", "byteLength", (json_int_t)bytes->total);
+    json_t *root =
+        json_pack("{s:{s:s s:s} s:[s] s:i s:[{s:[i]}] s:o s:o s:[{s:s s:s s:{s:{}} s:{s:f s:f}}] s:o s:o s:[{s:I}]}",
+                  "asset", "version", "2.0", "generator", "vpd", "extensionsUsed", "KHR_materials_unlit", "scene", 0,
+                  "scenes", "nodes", 0, "nodes", make_nodes(r), "meshes", make_meshes(r, bytes), "materials", "name",
+                  "particles", "alphaMode", "MASK", "extensions", "KHR_materials_unlit", "pbrMetallicRoughness",
+                  "metallicFactor", 0.0, "roughnessFactor", 1.0, "accessors", make_accessors(r, bytes), "bufferViews",
+                  make_views(bytes), "buffers", "byteLength", (json_int_t)bytes->total);
     if (root && bytes->times) json_object_set_new(root, "animations", make_animation(r, bytes));
     return root;
 }
@@ -192,7 +193,8 @@ static bool put_u32(FILE *file, size_t value) {
 static bool put_colours(FILE *file, const RolloutSet *set) {
     bool good = true;
     for (size_t i = 0; i < set->N && good; i++) {
-        uint16_t rgba[4] = {0, 0, 0, UINT16_MAX};
+        bool drawn = !set->radius || set->radius[i] > 0;
+        uint16_t rgba[4] = {0, 0, 0, drawn ? UINT16_MAX : 0};
         for (size_t c = 0; c < 3; c++) rgba[c] = (uint16_t)lrintf(UINT16_MAX * export_linear(set->colour[3 * i + c]));
         good = put(file, rgba, sizeof rgba);
     }

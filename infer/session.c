@@ -78,10 +78,11 @@ Status session_check(const Session *session, const RolloutFile *rollout, const c
     const char *wanted = rollout->checkpoint_hash, *found = session->meta.hash;
     int length = (int)strcspn(wanted, " ");
     if (length == 0 || ((int)strlen(found) == length && !strncmp(found, wanted, (size_t)length))) return STATUS_OK;
-    return error_set(
-        err, STATUS_BAD_INPUT,
-        "%s: expected the checkpoint %.*s that made it, found %s in %s; only those weights can use its features", name,
-        length, wanted, found, session->path);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected the checkpoint %.*s that made it (then at %s), found %s in %s; only those weights "
+                     "can use its features. "
+                     "Give it with --checkpoint, or make the rollout again",
+                     name, length, wanted, rollout->checkpoint, found, session->path);
 }
 
 Status session_open_for(Session *session, const SessionOptions *options, const RolloutFile *rollout, const char *name,

@@ -64,6 +64,7 @@ static RolloutFile make_rollout(size_t steps, bool all) {
     for (size_t i = 0; i < 3 * N; i++) set->colour[i] = (uint8_t)(17 * i);
     for (size_t i = 0; i < N; i++)
         set->radius[i] = 0.5f + (float)i, set->labels[i] = (uint16_t)(300 * i), set->moving[i] = i & 1;
+    set->radius[N - 1] = 0; // not drawn
     return r;
 }
 
@@ -257,7 +258,9 @@ static void check_meshes(const Gltf *g, const RolloutFile *r, bool colours) {
             continue;
         }
         const char *rgba = numbers(g, integer(attributes, "COLOR_0"), 5123, "VEC4", N);
-        assert_int_equal(number(rgba + 6, 2), 65535);
+        for (size_t i = 0; i < N; i++)
+            assert_int_equal(number(rgba + 8 * i + 6, 2), r->sets[0].radius[i] > 0 ? 65535 : 0);
+        assert_string_equal(json_string_value(json_object_get(item(g, "materials", 0), "alphaMode")), "MASK");
         // 17/255 in sRGB is 0.0056 of the light
         assert_close((double)number(rgba + 2, 2) / 65535, 0.0056, 1e-4, 0);
         assert_close((double)number(rgba + 8 * 4 + 4, 2) / 65535, 0.8550, 1e-3, 0); // 238
