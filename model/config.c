@@ -12,7 +12,7 @@
     {"train." #name "_term", OPTION_REAL, AT(train.name##_term), 0, 100, "", weight, NULL, help},
 
 static const Option options[] = {
-    {"data.path", OPTION_TEXT, AT(data.path), 0, 0, "", "", NULL, "Data set: an HDF5 file or a folder of them."},
+    {"data.path", OPTION_TEXT, AT(data.path), 0, 0, "", "", NULL, "Data set: an HDF5 file, a folder of them, or a .txt list of files and folders."},
     {"data.input_views", OPTION_INT_LIST, AT(data.input_views), 0, 65535, "", "[]", NULL,
      "Views given to the encoder; empty: all but the held-out ones."},
     {"data.crop", OPTION_BOOL, AT(data.crop), 0, 0, "", "false", NULL,
