@@ -40,7 +40,7 @@ static double row_value(Report *report, const TableRow *row, int step) {
 }
 
 static void add_table(Page *page, Report *report) {
-    int steps[TABLE_STEPS], count = report_choose_steps(report->steps, false, steps, TABLE_STEPS);
+    int steps[TABLE_STEPS], count = report_choose_steps(report->steps, false, steps, TABLE_STEPS), rows = 1;
     char text[TABLE_ROWS + 1][TABLE_STEPS + 1][CELL];
     const char *cells[(TABLE_ROWS + 1) * (TABLE_STEPS + 1)] = {0};
     char caption[64], note[1024];
@@ -50,16 +50,19 @@ static void add_table(Page *page, Report *report) {
         cells[c + 1] = text[0][c];
     }
     for (int r = 0; r < TABLE_ROWS; r++) {
-        cells[(r + 1) * (count + 1)] = table_rows[r].name;
+        bool known = false; // at one step at least
+        cells[rows * (count + 1)] = table_rows[r].name;
         for (int c = 0; c < count; c++) {
             double value = row_value(report, &table_rows[r], steps[c]);
-            snprintf(text[r + 1][c], CELL, "%.1f", value);
-            cells[(r + 1) * (count + 1) + c + 1] = isfinite(value) ? text[r + 1][c] : "-";
+            snprintf(text[rows][c], CELL, "%.1f", value);
+            cells[rows * (count + 1) + c + 1] = isfinite(value) ? text[rows][c] : "-";
+            known = known || isfinite(value);
         }
+        rows += known;
     }
     snprintf(caption, sizeof caption, "Accuracy at each step, mean over %d rollout%s", report->rollouts,
              report->rollouts == 1 ? "" : "s");
-    page_table(page, caption, cells, TABLE_ROWS + 1, count + 1);
+    page_table(page, caption, cells, rows, count + 1);
     snprintf(
         note, sizeof note,
         "PSNR compares pictures with the recorded ones; higher is better. Moving pixels: %s. Two baselines show "

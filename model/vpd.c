@@ -58,6 +58,20 @@ bool vpd_has_bodies(const Vpd *model) { return has_bodies(&model->config); }
 
 bool vpd_has_dynamics(const Vpd *model) { return model->config.gnn.graph != GRAPH_NONE && model->config.model.T > 1; }
 
+// Declares the parameters, which get no memory yet.
+static Status declare(Vpd *model, Device *device, Error *err) {
+    const Config *c = &model->config;
+    EncoderConfig encoder = encoder_config(c);
+    GnnConfig gnn = gnn_config(c);
+    RendererConfig renderer = renderer_config(c);
+    parameters_init(&model->parameters, device);
+    encoder_create(&model->encoder, &model->parameters, &encoder);
+    Status status = dynamics_create(&model->parameters, &gnn, &model->dynamics, err);
+    if (has_bodies(c)) body_network_create(&model->parameters, (size_t)c->model.C, (size_t)c->gnn.L, &model->bodies);
+    renderer_create(&model->renderer, &model->parameters, &renderer);
+    return status;
+}
+
 Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err) {
     *out = NULL;
     RendererConfig renderer = renderer_config(config);
@@ -68,14 +82,7 @@ Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err) {
     model->config = *config;
     model->device = device;
     device_set_precision(device, (Precision)config->model.precision);
-    parameters_init(&model->parameters, device);
-    EncoderConfig encoder = encoder_config(config);
-    GnnConfig gnn = gnn_config(config);
-    encoder_create(&model->encoder, &model->parameters, &encoder);
-    status = dynamics_create(&model->parameters, &gnn, &model->dynamics, err);
-    if (has_bodies(config))
-        body_network_create(&model->parameters, (size_t)config->model.C, (size_t)config->gnn.L, &model->bodies);
-    renderer_create(&model->renderer, &model->parameters, &renderer);
+    status = declare(model, device, err);
     if (status == STATUS_OK) status = parameters_allocate(&model->parameters, (uint32_t)config->train.seed, err);
     if (status == STATUS_OK) *out = model;
     else vpd_free(model);
@@ -83,24 +90,14 @@ Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err) {
 }
 
 Status memory_count_weights(const Config *config, double *weights, Error *err) {
-    Device none = {.name = "none"}; // parameters are declared and get no memory
-    Parameters set;
-    Encoder encoder;
-    Renderer renderer;
-    Dynamics *dynamics = NULL;
-    EncoderConfig of_encoder = encoder_config(config);
-    GnnConfig of_dynamics = gnn_config(config);
-    RendererConfig of_renderer = renderer_config(config);
-    parameters_init(&set, &none);
-    encoder_create(&encoder, &set, &of_encoder);
-    Status status = dynamics_create(&set, &of_dynamics, &dynamics, err);
-    BodyNetwork bodies;
-    if (has_bodies(config)) body_network_create(&set, (size_t)config->model.C, (size_t)config->gnn.L, &bodies);
-    renderer_create(&renderer, &set, &of_renderer);
-    if (status == STATUS_OK && set.failed) status = error_set(err, STATUS_FAILED, "out of memory for a model");
-    *weights = (double)set.size;
-    dynamics_free(dynamics);
-    parameters_free(&set);
+    Device none = {.name = "none"};
+    Vpd model = {.config = *config};
+    Status status = declare(&model, &none, err);
+    if (status == STATUS_OK && model.parameters.failed)
+        status = error_set(err, STATUS_FAILED, "out of memory for a model");
+    *weights = (double)model.parameters.size;
+    dynamics_free(model.dynamics);
+    parameters_free(&model.parameters);
     return status;
 }
 
