@@ -8,16 +8,6 @@ enum { FEWEST_PIXELS = 12 };        // of a piece whose motion can be told
 static const double REACH = 0.04;   // times X: pixels of a piece are so near to each other
 static const double AS_WELL = 0.85; // of the fit of what stands still
 
-int32_t scene_piece(ScenePiece *piece, int32_t i) {
-    while (piece[i].first != i) i = piece[i].first = piece[piece[i].first].first;
-    return i;
-}
-
-void piece_join(ScenePiece *piece, size_t i, size_t j) {
-    int32_t a = scene_piece(piece, (int32_t)i), b = scene_piece(piece, (int32_t)j);
-    if (a != b) piece[a > b ? a : b].first = a > b ? b : a;
-}
-
 void piece_add(ScenePiece *piece, const real *x) {
     for (size_t c = 0; c < 3; c++) piece->middle[c] += (double)x[c];
     piece->count++;
@@ -31,29 +21,34 @@ bool piece_is_far(const ScenePiece *piece, const real *x, double extent) {
 
 bool scene_is_free(const Surface *s, size_t i) { return s->label[i] == LABEL_STILL && s->outside[i]; }
 
-// Links pixel i with those near to it, and finds the nearest pixel of a body.
-static void link_pixel(const Surface *s, size_t i, double reach2, ScenePiece *piece) {
-    for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
-        size_t j = (size_t)w.index;
-        bool joins = j < i && scene_is_free(s, j);
-        if (!joins && s->label[j] < 0) continue;
-        double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
-        if (d2 >= reach2) continue;
-        if (!joins) {
-            if (d2 < piece[i].gap2) piece[i].gap2 = d2, piece[i].beside = s->label[j];
-            continue;
+static bool is_near(const Surface *s, size_t i, size_t j, const Linking *l) {
+    return gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j) < l->most2;
+}
+
+static bool is_of_body(const Surface *s, size_t i) { return s->label[i] >= 0; }
+
+// The body of the pixel of one, of those wanted, that is nearest to pixel i, if it is nearer than the piece's.
+static void look_beside(const Surface *s, size_t i, int32_t *next, ScenePiece *p) {
+    Around around = surface_around(s, s->x + 3 * i);
+    for (int k = 0; k < RUNS; k++) {
+        const Run *run = surface_run(s, &around, k);
+        if (!run) continue;
+        for (int32_t at = scene_wanted(next, run->first); at < run->last; at = scene_wanted(next, at + 1)) {
+            size_t j = (size_t)s->order[at].index;
+            double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
+            if (d2 < p->gap2) p->gap2 = d2, p->beside = s->label[j];
         }
-        piece_join(piece, i, j);
     }
 }
 
-static void find_pieces(const Surface *s, double reach2, ScenePiece *piece) {
-    for (size_t i = 0; i < s->count; i++) piece[i] = (ScenePiece){.first = (int32_t)i, .beside = -1, .gap2 = INFINITY};
-    for (size_t i = 0; i < s->count; i++)
-        if (scene_is_free(s, i)) link_pixel(s, i, reach2, piece);
+static void find_pieces(Scene *scene, const Surface *s, double reach2) {
+    ScenePiece *piece = scene->piece;
+    scene_flood(scene, s, &(Linking){scene_is_free, is_near, reach2, 0});
+    scene_want(s, is_of_body, scene->next);
     for (size_t i = 0; i < s->count; i++) {
-        ScenePiece *p = &piece[scene_piece(piece, (int32_t)i)];
-        if (piece[i].gap2 < p->gap2) p->gap2 = piece[i].gap2, p->beside = piece[i].beside;
+        ScenePiece *p = &piece[piece[i].first];
+        if (p->count == 0) p->gap2 = reach2;
+        if (scene_is_free(s, i)) look_beside(s, i, scene->next, p);
         piece_add(p, s->x + 3 * i);
     }
 }
@@ -63,7 +58,7 @@ static void judge_pieces(const Scene *s, const Bodies *b, const Surface *from, b
     const Surface *to = back ? &s->past : &s->now;
     Way still = way_back(&STANDING);
     for (size_t i = 0; i < from->count; i++) {
-        ScenePiece *p = &piece[scene_piece(piece, (int32_t)i)];
+        ScenePiece *p = &piece[piece[i].first];
         if (p->beside < 0 || p->count < FEWEST_PIXELS) continue;
         Way w = way_back(&b->list[p->beside]);
         if (!back) w = way_inverse(&w);
@@ -80,16 +75,15 @@ static void measure_bodies(const Surface *s, size_t bodies, ScenePiece *of) {
         if (s->label[i] >= 0) piece_add(&of[s->label[i]], s->x + 3 * i);
 }
 
+static bool is_of_same(const Surface *s, size_t i, size_t j, const Linking *l) {
+    return s->label[i] == s->label[j] && gap2(s->x + 3 * i, s->x + 3 * j) < l->most2;
+}
+
 // Pieces of the pixels of each body, and their sizes.
-static void link_bodies(const Surface *s, double reach2, ScenePiece *piece) {
-    for (size_t i = 0; i < s->count; i++) piece[i] = (ScenePiece){.first = (int32_t)i};
-    for (size_t i = 0; i < s->count; i++)
-        for (Walk w = walk_begin(s, s->x + 3 * i); s->label[i] >= 0 && walk_next(&w);) {
-            size_t j = (size_t)w.index;
-            if (j < i && s->label[j] == s->label[i] && gap2(s->x + 3 * i, s->x + 3 * j) < reach2)
-                piece_join(piece, i, j);
-        }
-    for (size_t i = 0; i < s->count; i++) piece[scene_piece(piece, (int32_t)i)].count++;
+static void link_bodies(Scene *scene, double reach2) {
+    ScenePiece *piece = scene->piece;
+    scene_flood(scene, &scene->now, &(Linking){is_of_body, is_of_same, reach2, 0});
+    for (size_t i = 0; i < scene->now.count; i++) piece[piece[i].first].count++;
 }
 
 void scene_leave_crumbs(Scene *s, size_t bodies) {
@@ -97,11 +91,11 @@ void scene_leave_crumbs(Scene *s, size_t bodies) {
     double cell = now->cell, reach = fmax(REACH * s->lengths.extent, cell);
     ScenePiece *piece = s->piece, *of = s->piece + now->count;
     surface_grid(now, reach);
-    link_bodies(now, squared(reach), piece);
+    link_bodies(s, squared(reach));
     measure_bodies(now, bodies, of);
     for (size_t i = 0; i < now->count; i++) {
         int32_t label = now->label[i];
-        if (label < 0 || piece[scene_piece(piece, (int32_t)i)].count >= FEWEST_PIXELS) continue;
+        if (label < 0 || piece[piece[i].first].count >= FEWEST_PIXELS) continue;
         if (piece_is_far(&of[label], now->x + 3 * i, s->lengths.extent)) now->label[i] = LABEL_STILL;
     }
     surface_grid(now, cell);
@@ -130,10 +124,10 @@ void scene_attach(Scene *s, const Bodies *b, bool back) {
     if (s->planes.count == 0) return;
     leave_planes(b, from, piece);
     surface_grid(from, reach);
-    find_pieces(from, squared(reach), piece);
+    find_pieces(s, from, squared(reach));
     judge_pieces(s, b, from, back, piece);
     for (size_t i = 0; i < from->count; i++)
-        if (scene_is_free(from, i)) s->sure[i] = joined(&piece[scene_piece(piece, (int32_t)i)]);
+        if (scene_is_free(from, i)) s->sure[i] = joined(&piece[piece[i].first]);
         else s->sure[i] = from->label[i];
     for (size_t i = 0; i < from->count; i++) from->label[i] = s->sure[i];
     surface_grid(from, cell);

@@ -19,33 +19,24 @@ static double hue_gap2(const real *a, const real *b, double unit) {
     return squared(HUE * unit) * sum;
 }
 
-// Whether a pixel may be part of a piece.
-typedef bool Takes(const Surface *s, size_t i);
-
 static bool stands_out(const Surface *s, size_t i) { return s->outside[i]; }
 
-static void link_pixel(const Surface *s, size_t i, Takes *takes, double unit, double most2, ScenePiece *piece) {
-    for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
-        size_t j = (size_t)w.index;
-        if (j >= i || !takes(s, j)) continue;
-        double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
-        if (d2 >= most2 || d2 + hue_gap2(s->c + 3 * i, s->c + 3 * j, unit) >= most2) continue;
-        piece_join(piece, i, j);
-    }
+static bool is_of_hue(const Surface *s, size_t i, size_t j, const Linking *l) {
+    double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
+    return d2 < l->most2 && d2 + hue_gap2(s->c + 3 * i, s->c + 3 * j, l->unit) < l->most2;
 }
 
 static void count_pieces(const Surface *s, Takes *takes, ScenePiece *piece) {
-    for (size_t i = 0; i < s->count; i++) piece[i].count = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (takes(s, i)) piece[scene_piece(piece, (int32_t)i)].count++;
+        if (takes(s, i)) piece[piece[i].first].count++;
 }
 
 // The piece of the nearest pixel of a piece that is no crumb, or that of the pixel.
 static int32_t larger_piece(const Surface *s, size_t i, Takes *takes, double most2, ScenePiece *piece) {
-    int32_t out = scene_piece(piece, (int32_t)i);
+    int32_t out = piece[i].first;
     for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
         size_t j = (size_t)w.index;
-        int32_t of = scene_piece(piece, w.index);
+        int32_t of = piece[w.index].first;
         double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
         if (d2 < most2 && takes(s, j) && piece[of].count >= CRUMB) most2 = d2, out = of;
     }
@@ -53,15 +44,14 @@ static int32_t larger_piece(const Surface *s, size_t i, Takes *takes, double mos
 }
 
 // of: the piece of each pixel, named by its first one; -1 for those that are not taken.
-static void find_pieces(const Scene *s, double link, Takes *takes, ScenePiece *piece, int32_t *of) {
+static void find_pieces(Scene *s, double link, Takes *takes, int32_t *of) {
     const Surface *now = &s->now;
     double unit = SURFACE_COLOUR * s->lengths.colour_length, reach = REACH * link;
-    for (size_t i = 0; i < now->count; i++) piece[i] = (ScenePiece){.first = (int32_t)i};
-    for (size_t i = 0; i < now->count; i++)
-        if (takes(now, i)) link_pixel(now, i, takes, unit, squared(link), piece);
+    ScenePiece *piece = s->piece;
+    scene_flood(s, now, &(Linking){takes, is_of_hue, squared(link), unit});
     count_pieces(now, takes, piece);
     for (size_t i = 0; i < now->count; i++) {
-        of[i] = takes(now, i) ? scene_piece(piece, (int32_t)i) : -1;
+        of[i] = takes(now, i) ? piece[i].first : -1;
         if (of[i] >= 0 && piece[of[i]].count < CRUMB) of[i] = larger_piece(now, i, takes, squared(reach), piece);
     }
 }
@@ -107,7 +97,7 @@ void scene_unite(Scene *s, const Bodies *b) {
     ScenePiece *piece = s->piece;
     if (s->planes.count == 0) return;
     surface_grid(now, REACH * link);
-    find_pieces(s, link, stands_out, piece, s->sure);
+    find_pieces(s, link, stands_out, s->sure);
     Keyed *items = now->order;
     size_t count = sort_runs(now, s->sure, items);
     find_majorities(now, items, count, piece);
@@ -150,7 +140,7 @@ void scene_rest(Scene *s, int32_t first, int32_t *body) {
     int32_t *of = s->sure;
     if (s->planes.count == 0) return;
     surface_grid(now, REACH * link);
-    find_pieces(s, link, scene_is_free, piece, of);
+    find_pieces(s, link, scene_is_free, of);
     measure_pieces(s, of, piece);
     size_t count = choose_pieces(now->count, piece, now->order);
     for (size_t k = 0; k < count; k++) piece[now->order[k].index].first = first + (int32_t)k;

@@ -92,19 +92,18 @@ static double label_fit(const Scene *s, const Bodies *b, int32_t label, size_t i
     return label < 0 ? fmax(fit, flush_with_still(s, from, i)) : fit;
 }
 
-// Marks the bodies near to a pixel as seen in this walk.
+// Marks the bodies near to a pixel, which are those near to all pixels of its cell, as seen in this walk.
 static void see_bodies(Scene *s, const Surface *from, size_t i) {
     s->walks++;
     for (Walk w = walk_begin(from, from->x + 3 * i); walk_next(&w);)
         if (from->label[w.index] >= 0) s->seen[from->label[w.index]] = s->walks;
 }
 
-// Which body's motion a pixel follows, or LABEL_STILL, where that can be told from the others near to it; else
+// Which body's motion a pixel follows, or LABEL_STILL, where that can be told from the others that are seen; else
 // LABEL_UNKNOWN.
 static int32_t sure_label(Scene *s, const Bodies *b, size_t i, bool back) {
     double best = 0, second = 0;
     int32_t label = LABEL_UNKNOWN;
-    see_bodies(s, back ? &s->now : &s->past, i);
     for (int32_t k = LABEL_STILL; k < (int32_t)b->count; k++) {
         if (k >= 0 && (s->seen[k] != s->walks || !b->list[k].count)) continue;
         double fit = label_fit(s, b, k, i, back);
@@ -131,7 +130,11 @@ static int32_t near_label(const Surface *s, const int32_t *known, size_t i, int3
 // Pixels that are not sure take the label of one that is, or keep theirs.
 static void label_again(Scene *s, const Bodies *b, bool back) {
     Surface *from = back ? &s->now : &s->past;
-    for (size_t i = 0; i < from->count; i++) s->sure[i] = sure_label(s, b, i, back);
+    for (size_t p = 0; p < from->count; p++) {
+        size_t i = (size_t)from->order[p].index;
+        if (p == 0 || from->order[p].key != from->order[p - 1].key) see_bodies(s, from, i);
+        s->sure[i] = sure_label(s, b, i, back);
+    }
     for (size_t i = 0; i < from->count; i++) {
         int32_t old = from->label[i] == LABEL_UNKNOWN ? LABEL_STILL : from->label[i];
         from->label[i] = s->sure[i] == LABEL_UNKNOWN ? near_label(from, s->sure, i, old) : s->sure[i];
@@ -246,9 +249,11 @@ static bool make_scene(const PointCloud *now, const PointCloud *past, size_t bod
     s->shares = malloc((bodies * bodies + 1) * sizeof *s->shares);
     s->touches = malloc((bodies * bodies + 1) * sizeof *s->touches);
     s->piece = malloc((pixels + bodies) * sizeof *s->piece);
+    s->next = malloc(pixels * sizeof *s->next);
+    s->reached = malloc(pixels * sizeof *s->reached);
     s->seen = calloc(bodies + 1, sizeof *s->seen);
     return surface_ready(&s->now) && surface_ready(&s->past) && s->errors && s->sure && s->match && s->own &&
-           s->shares && s->touches && s->piece && s->seen;
+           s->shares && s->touches && s->piece && s->next && s->reached && s->seen;
 }
 
 static void free_scene(Scene *s) {
@@ -261,6 +266,8 @@ static void free_scene(Scene *s) {
     free(s->shares);
     free(s->touches);
     free(s->piece);
+    free(s->next);
+    free(s->reached);
     free(s->seen);
 }
 

@@ -39,6 +39,8 @@ typedef struct Scene {
     double *shares;     // (bodies, bodies) the same
     bool *touches;      // (bodies, bodies) the same
     ScenePiece *piece;  // (pixels of both) the same
+    int32_t *next;      // (pixels of both) the same
+    int32_t *reached;   // (pixels of both) the same
     size_t *seen;       // (bodies) number of the last walk that met a body, of `walks`
     size_t walks;
 } Scene;
@@ -78,10 +80,23 @@ void scene_register(Scene *scene, int32_t label, bool within, Body *body);
 void scene_attach(Scene *scene, const Bodies *bodies, bool back);
 // In now: pixels of a body that hang together with few others, far from the mean of all its pixels, become still ones.
 void scene_leave_crumbs(Scene *scene, size_t bodies);
-// The first pixel of a pixel's piece.
-int32_t scene_piece(ScenePiece *piece, int32_t pixel);
-// The pieces of two pixels become one.
-void piece_join(ScenePiece *piece, size_t i, size_t j);
+
+// Whether a pixel may be part of a piece.
+typedef bool Takes(const Surface *surface, size_t pixel);
+// Pixels that hang together: of those that are taken, the ones that are linked. Only pixels of the 27 cells around i
+// are asked for, and i and j are linked either way or neither.
+typedef struct Linking {
+    Takes *takes;
+    bool (*links)(const Surface *surface, size_t i, size_t j, const struct Linking *linking);
+    double most2, unit; // squared metres; length of a colour of 1
+} Linking;
+
+// Sets scene->piece[i].first to the first pixel of i's piece, which is i where it is not taken.
+void scene_flood(Scene *scene, const Surface *surface, const Linking *linking);
+// Marks the places of the grid's order whose pixels are taken.
+void scene_want(const Surface *surface, Takes *takes, int32_t *next);
+// The first such place that is not before `at`; the number of pixels if there is none.
+int32_t scene_wanted(int32_t *next, int32_t at);
 // Counts a pixel at x.
 void piece_add(ScenePiece *piece, const real *x);
 // Whether x is far from the mean of the pixels that were counted.
