@@ -230,8 +230,6 @@ static void fit_body(const MotionField *f, BodyLengths l, const int32_t *index, 
         for (size_t k = 0; k < count; k++)
             values[k] = square(1 / (1 + square(point_error(f, b, (size_t)index[k]) / (0.5 * TOLERANCE * l.extent))));
     }
-    for (size_t k = 0; k < count; k++) values[k] = point_error(f, b, (size_t)index[k]);
-    b->field_residual = (real)bodies_median(values, count);
 }
 
 // ---- finding

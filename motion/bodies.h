@@ -12,15 +12,13 @@
 
 // A body whose points' mean is c now: a point at x was at R' (x - c) + c - t one time step before.
 typedef struct Body {
-    size_t count;        // points of the field
-    real centre[3];      // c, metres
-    real turn[9];        // R, row by row
-    real shift[3];       // t, metres
-    real field_residual; // median distance of the points' motions from the body's, metres: large where a body bends
-    real residual;       // of the last registration, metres; 0 without one
-    size_t pixels;       // that it was registered with
-    real fit;            // mean fit of its pixels, 0 to 1: low where it bends
-    bool bends;          // several motions that agree where they meet
+    size_t count;   // points of the field
+    real centre[3]; // c, metres
+    real turn[9];   // R, row by row
+    real shift[3];  // t, metres
+    real residual;  // of the last registration, metres; 0 without one
+    size_t pixels;  // that it was registered with
+    bool bends;     // several motions that agree where they meet
 } Body;
 
 // Where a point of the body at x was one time step before.

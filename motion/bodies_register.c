@@ -177,7 +177,6 @@ static void settle(const MotionField *f, Scene *s, Bodies *b) {
     }
     for (size_t i = 0; i < b->count; i++) b->list[i].pixels = b->list[i].count ? scene_count(&s->now, (int32_t)i) : 0;
     scene_merge_bending(s, b);
-    for (size_t i = 0; i < b->count; i++) b->list[i].fit = (real)scene_explained(s, (int32_t)i, &b->list[i]);
     join_crumbs(s, b);
 }
 
