@@ -86,6 +86,8 @@ Status api_check_threads(int threads, Error *err);
 
 #define API_CHECK_STRUCT(pointer, name, err)                                                                           \
     (api_check_pointer((pointer), #name, (err)) == STATUS_OK                                                           \
+// 0 or from `low` to `high`.
+Status api_check_whole(int value, int low, int high, const char *what, Error *err);
          ? api_check_size((pointer)->struct_size, sizeof(name), #name, (err))                                          \
          : STATUS_BAD_INPUT)
 

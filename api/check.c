@@ -80,6 +80,12 @@ Status api_check_texts(const char *const *list, size_t count, const char *what, 
     return status;
 }
 
+Status api_check_whole(int value, int low, int high, const char *what, Error *err) {
+    if (value == 0 || (value >= low && value <= high)) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected 0 for the default, or %d to %d, found %d", what, low, high,
+                     value);
+}
+
 Status api_check_output(const char *path, const char *kinds, Error *err) {
     struct stat info;
     char words[OUTPUT_KIND_WORDS];

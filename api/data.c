@@ -37,12 +37,6 @@ vpd_status vpd_data_check(const char *path, char **report, vpd_error *err) {
 
 // ---- import
 
-static Status check_whole(int value, int min, int max, const char *what, Error *err) {
-    if (value == 0 || (value >= min && value <= max)) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected 0 for the default, or %d to %d, found %d", what, min, max,
-                     value);
-}
-
 static Status check_real(double value, double max, const char *what, Error *err) {
     if (value >= 0 && value <= max) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT, "%s: expected 0 for the default, or a number up to %g, found %g", what, max,
@@ -64,7 +58,7 @@ static Status check_numbers(const vpd_import_options *o, Error *err) {
         {"depth_unit", o->depth_unit, 1}, {"time_unit", o->time_unit, 1}};
     Status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < sizeof wholes / sizeof *wholes; i++)
-        status = check_whole(wholes[i].value, wholes[i].min, wholes[i].max, wholes[i].name, err);
+        status = api_check_whole(wholes[i].value, wholes[i].min, wholes[i].max, wholes[i].name, err);
     for (size_t i = 0; status == STATUS_OK && i < sizeof reals / sizeof *reals; i++)
         status = check_real(reals[i].value, reals[i].max, reals[i].name, err);
     if (status == STATUS_OK && (o->holdout_first < 0 || (o->holdout_first && o->holdout_first >= o->holdout)))

@@ -25,12 +25,6 @@ typedef struct Fitting {
 
 // ---- what is asked for
 
-static Status check_range(int value, int low, int high, const char *what, Error *err) {
-    if (value == 0 || (value >= low && value <= high)) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected 0 for the default, or %d to %d, found %d", what, low, high,
-                     value);
-}
-
 static Status check_source(const vpd_sim_fit_options *o, Error *err) {
     if (!o->data == !o->position)
         return error_set(err, STATUS_BAD_INPUT, "data, position: expected one of the two, found %s",
@@ -69,9 +63,9 @@ static Status read_options(Fitting *f, Error *err) {
     Status status = API_CHECK_STRUCT(o, vpd_sim_fit_options, err);
     if (status == STATUS_OK) status = api_check_threads(o->threads, err);
     if (status == STATUS_OK) status = check_source(o, err);
-    if (status == STATUS_OK) status = check_range(o->iterations, 1, 1000000, "iterations", err);
-    if (status == STATUS_OK) status = check_range(o->starts, 1, 1000, "starts", err);
-    if (status == STATUS_OK) status = check_range(o->horizon, 2, 1 << 20, "horizon", err);
+    if (status == STATUS_OK) status = api_check_whole(o->iterations, 1, 1000000, "iterations", err);
+    if (status == STATUS_OK) status = api_check_whole(o->starts, 1, 1000, "starts", err);
+    if (status == STATUS_OK) status = api_check_whole(o->horizon, 2, 1 << 20, "horizon", err);
     if (status == STATUS_OK) status = read_method(o->method, &f->fit.method, err);
     if (status == STATUS_OK) status = read_compare(f, err);
     if (status == STATUS_OK) status = api_check_list(o->free, o->free_count, FIT_VARIABLES_MAX, "free", err);
