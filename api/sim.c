@@ -171,9 +171,10 @@ static Status unknown_value(const char *name, Error *err) {
                      near ? near : "docs/simulator.md lists them", near ? "\"?" : "");
 }
 
-// Puts each array of the caller into `values`.
+// Puts each array of the caller into `values`. A value that is named twice would leave one array unused.
 static Status take_arrays(const vpd_sim *sim, const vpd_sim_array *arrays, size_t count, SimValues *values,
                           Error *err) {
+    bool given[SIM_VALUES] = {false};
     Status status = api_check_list(arrays, count, SIM_VALUES, "arrays", err);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         int v = 0;
@@ -186,6 +187,8 @@ static Status take_arrays(const vpd_sim *sim, const vpd_sim_array *arrays, size_
         if (arrays[i].count != wanted)
             return error_set(err, STATUS_BAD_INPUT, "%s: expected %zu numbers, found %zu", arrays[i].name, wanted,
                              arrays[i].count);
+        if (given[v]) return error_set(err, STATUS_BAD_INPUT, "%s: given twice", arrays[i].name);
+        given[v] = true;
         values->of[v] = arrays[i].data;
     }
     return status;

@@ -398,14 +398,15 @@ typedef struct vpd_sim_array {
     size_t count;
 } vpd_sim_array;
 
-// All frames from the scene's values, or from `inputs` where they name one. position and velocity (frames+1,B,N,3), or
-// NULL. A state that is not finite is VPD_FAILED, and the error names step and element; earlier frames are written.
+// All frames from the scene's values, or from `inputs` where they name one, each at most once. position and velocity
+// (frames+1,B,N,3), or NULL. A state that is not finite is VPD_FAILED, and the error names step and element; earlier
+// frames are written.
 vpd_status vpd_sim_rollout(vpd_sim *sim, const vpd_sim_array *inputs, size_t input_count, int gradient,
                            double *position, double *velocity, vpd_error *err);
 
 // Gradients of a loss from dLoss/dposition and dLoss/dvelocity (frames+1,B,N,3) of the last rollout, which had
-// gradient = 1; NULL means 0. Writes dLoss/dvalue into each array of `gradients`. *growth, or NULL, gets the largest
-// factor by which the adjoint grew: far above 1e6, a right gradient is useless.
+// gradient = 1; NULL means 0. Writes dLoss/dvalue into each array of `gradients`; no name may stand there twice.
+// *growth, or NULL, gets the largest factor by which the adjoint grew: far above 1e6, a right gradient is useless.
 vpd_status vpd_sim_adjoint(vpd_sim *sim, const double *position, const double *velocity, const vpd_sim_array *gradients,
                            size_t gradient_count, double *growth, vpd_error *err);
 

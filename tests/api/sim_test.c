@@ -138,7 +138,8 @@ static void test_device(void **state) {
 
 static void test_wrong(void **state) {
     vpd_sim *sim = open_sim(1, NULL), *other = NULL;
-    double number = 1, negative[147];
+    double number = 1, negative[147], other_mass[147];
+    vpd_sim_array twice[] = {{"mass", negative, 147}, {"contact.mu", &number, 1}, {"mass", other_mass, 147}};
     vpd_sim_options options = {.struct_size = sizeof options};
     vpd_sim_value value = {.struct_size = sizeof value};
     vpd_error err;
@@ -171,6 +172,9 @@ static void test_wrong(void **state) {
           "mass: expected 147 numbers, found 1");
     WRONG(vpd_sim_rollout(sim, &(vpd_sim_array){"mass", NULL, 147}, 1, 0, NULL, NULL, &err), "mass: expected");
     WRONG(vpd_sim_rollout(sim, &(vpd_sim_array){"mass", negative, 147}, 1, 0, NULL, NULL, &err), "mass");
+    WRONG(vpd_sim_rollout(sim, twice, 3, 0, NULL, NULL, &err), "mass: given twice");
+    assert_int_equal(vpd_sim_rollout(sim, NULL, 0, 1, NULL, NULL, &err), VPD_OK);
+    WRONG(vpd_sim_adjoint(sim, NULL, NULL, twice, 3, NULL, &err), "mass: given twice");
     options = (vpd_sim_options){.struct_size = sizeof options, .memory_mib = 1e-3};
     assert_int_equal(vpd_sim_open(BALL, &options, &other, &err), VPD_OK);
     WRONG(vpd_sim_rollout(other, NULL, 0, 1, NULL, NULL, &err), "memory");
