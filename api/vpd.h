@@ -255,8 +255,9 @@ vpd_status vpd_rollout_export(const char *rollout, vpd_export_format format, con
 // ---- training, evaluation and data
 //
 // These functions return what they found as JSON, in a text that the caller frees with vpd_text_free; docs/library.md
-// names the keys. `report` may be NULL where it is not wanted, and is NULL after an error. Options may be NULL, and a
-// member that is 0 or NULL means the default. Warnings are in the list "warnings" of the JSON.
+// names the keys. `report` may be NULL where it is not wanted, and is NULL after an error. Options may be NULL, except
+// those of vpd_train, which name the data and the folder; a member that is 0 or NULL means the default. Warnings are in
+// the list "warnings" of the JSON.
 
 typedef struct vpd_train_options {
     size_t struct_size;
@@ -275,8 +276,8 @@ typedef struct vpd_train_options {
     void *context;
 } vpd_train_options;
 
-// Trains a model as `vpd train` does, on a device of its own. After VPD_STOPPED a checkpoint of the last whole step is
-// saved, and `resume` continues from it.
+// Trains a model as `vpd train` does, on a device of its own. `options` must not be NULL. After VPD_STOPPED a
+// checkpoint of the last whole step is saved, and `resume` continues from it.
 vpd_status vpd_train(const vpd_train_options *options, char **report, vpd_error *err);
 
 typedef struct vpd_evaluate_options {
