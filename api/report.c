@@ -21,14 +21,16 @@ void api_notes_free(ApiNotes *notes) {
     *notes = (ApiNotes){0};
 }
 
-// A quiet log holds one warning on each line.
+// A quiet log holds one warning on each line. NULL: one could not be put into the list.
 static json_t *warnings(ApiNotes *notes) {
     static const char prefix[] = "warning: ";
     json_t *out = json_array();
     fflush(notes->log.out);
     for (char *rest = notes->text, *line; (line = strtok_r(rest, "\n", &rest));) {
         if (!strncmp(line, prefix, strlen(prefix))) line += strlen(prefix);
-        json_array_append_new(out, json_string(line));
+        if (json_array_append_new(out, json_string(line)) == 0) continue;
+        json_decref(out);
+        return NULL;
     }
     return out;
 }

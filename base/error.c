@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 void error_clean(char *text, const char *keep) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        bool c1 = c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0; // the control characters beyond ASCII, in UTF-8
-        if ((*c < 0x20 && !strchr(keep, *c)) || *c == 0x7F || c1) *c = '?';
-        if (c1) c[1] = '?';
+    for (const unsigned char *at = (unsigned char *)text, *next = at; *at; at = next) {
+        unsigned long c = text_next(&next); // 0: no UTF-8
+        bool control = c < 0x20 || (c >= 0x7F && c < 0xA0);
+        if (control && !(c && c < 0x20 && strchr(keep, (int)c)))
+            memset(text + (at - (unsigned char *)text), '?', (size_t)(next - at));
     }
 }
 

@@ -20,8 +20,9 @@ typedef struct Error {
     char text[1024];
 } Error;
 
-// Replaces control characters by '?', except those in `keep`. error_fill and error_prefix call it, so an error is
-// always one line that is harmless for a terminal, whatever names or texts of files it quotes.
+// Replaces control characters by '?', except those in `keep`, and bytes that are no UTF-8, such as half a character
+// that a format like "%.64s" has left. error_fill and error_prefix call it, so an error is always one line that is
+// harmless for a terminal and that JSON can hold, whatever names or texts of files it quotes.
 void error_clean(char *text, const char *keep);
 
 // Fills `err` (may be NULL) and returns `status`, so that callers write `return error_set(err, STATUS_FAILED, ...)`. A

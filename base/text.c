@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The code point at *text, which moves past it; 0 when the bytes are no UTF-8 (overlong forms included).
-static unsigned long utf8_next(const unsigned char **text) {
+unsigned long text_next(const unsigned char **text) {
     static const unsigned long least[] = {0, 0x80, 0x800, 0x10000};
     unsigned char first = *(*text)++;
     if (first < 0x80) return first;
@@ -17,14 +16,15 @@ static unsigned long utf8_next(const unsigned char **text) {
         if ((**text & 0xC0) != 0x80) return 0;
         point = point << 6 | (*(*text)++ & 0x3F);
     }
-    return point < least[more] || point > 0x10FFFF ? 0 : point;
+    bool surrogate = point >= 0xD800 && point < 0xE000;
+    return point < least[more] || point > 0x10FFFF || surrogate ? 0 : point;
 }
 
 bool text_is_plain(const char *text) {
     for (const unsigned char *cursor = (const unsigned char *)text; *cursor;) {
-        unsigned long c = utf8_next(&cursor);
+        unsigned long c = text_next(&cursor);
         if (c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029) return false;
-        if ((c >= 0xD800 && c < 0xE000) || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF) return false;
+        if (c == 0xFEFF || c == 0xFFFE || c == 0xFFFF) return false;
     }
     return true;
 }

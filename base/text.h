@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 
+// The code point at *text, which is not at its end; *text moves past it. 0: the bytes are no UTF-8 (overlong forms and
+// surrogates are none); it moves past those that began like it, at least one.
+unsigned long text_next(const unsigned char **text);
 // Whether YAML can hold the text on one line: UTF-8 without control characters, line ends, surrogates and byte order
 // marks.
 bool text_is_plain(const char *text);

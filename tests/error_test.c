@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/check.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/version.h"
 #include "tests/test.h"
 
@@ -29,6 +30,36 @@ static void test_control_characters(void **state) {
     assert_string_equal(err.text, "found \"a?vpd: done??[2J? ??1m \xC3\xA9\t.\"");
     error_prefix(&err, "b\n%s", "\033c");
     assert_int_equal(strncmp(err.text, "b??c: found", 11), 0);
+}
+
+// A text that was cut inside a character is whole characters again.
+static void test_no_half_characters(void **state) {
+    (void)state;
+    static const struct {
+        const char *given, *wanted;
+    } cases[] = {{"a\xC3\xA4\xC3", "a\xC3\xA4?"},
+                 {"\xE2\x82\xAC\xE2\x82", "\xE2\x82\xAC??"},
+                 {"\xF0\x9F\x98\x80\xF0\x9F\x98.", "\xF0\x9F\x98\x80???."},
+                 {"\xA4 \xFF \xC3(", "? ? ?("},                             // no character begins so
+                 {"\xC0\x80 \xED\xA0\x80 \xF4\x90\x80\x80", "?? ??? ????"}, // overlong, a surrogate, beyond the last
+                 {"\x1B[2J\t\xC2\x85", "?[2J\t??"}};
+    Error err = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        error_set(&err, STATUS_BAD_INPUT, "%s", cases[i].given);
+        assert_string_equal(err.text, cases[i].wanted);
+        json_t *words = json_string(err.text);
+        assert_non_null(words);
+        json_decref(words);
+    }
+    char words[3000];
+    for (size_t i = 0; i < 1000; i++) memcpy(words + 3 * i, "\xE2\x82\xAC", 3);
+    words[sizeof words - 1] = 0;
+    error_set(&err, STATUS_FAILED, "%s", words);
+    assert_string_equal(err.text + sizeof err.text - 4, "\xE2\x82\xAC"); // 341 of three bytes each
+    error_set(&err, STATUS_FAILED, " %s", words);
+    assert_string_equal(err.text + sizeof err.text - 3, "??");
+    error_prefix(&err, "%.2s", "a\xC3\xA4");
+    assert_int_equal(strncmp(err.text, "a?:  \xE2", 6), 0);
 }
 
 // However long the words, the text ends and the prefix stays.
@@ -97,6 +128,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_set_and_prefix),
         cmocka_unit_test(test_control_characters),
+        cmocka_unit_test(test_no_half_characters),
         cmocka_unit_test(test_long_text),
         cmocka_unit_test(test_check_aborts),
         cmocka_unit_test(test_sizes),

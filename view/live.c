@@ -172,13 +172,21 @@ Status live_more(Live *live, long id, size_t steps, Error *err) {
     return status;
 }
 
-static Status put_result(const Result *r, size_t from, ViewBytes *out, Error *err) {
-    size_t begin = from == 0 || r->parts == 0 ? 0 : r->ends[from <= r->parts ? from - 1 : r->parts - 1];
+// What is known of it, as JSON in memory that the caller frees; NULL: out of memory.
+static char *result_facts(const Result *r) {
     const char *state = r->working ? "working" : r->error.status == STATUS_OK ? "done" : "failed";
-    json_t *facts = json_pack("{s:I s:s s:I s:f s:s}", "id", (json_int_t)r->id, "state", state, "parts",
-                              (json_int_t)r->parts, "seconds", r->seconds, "error", r->error.text);
+    json_t *why = json_string(r->error.text);
+    if (!why) why = json_string("its error is not UTF-8");
+    json_t *facts = json_pack("{s:I s:s s:I s:f s:o}", "id", (json_int_t)r->id, "state", state, "parts",
+                              (json_int_t)r->parts, "seconds", r->seconds, "error", why);
     char *text = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
     json_decref(facts);
+    return text;
+}
+
+static Status put_result(const Result *r, size_t from, ViewBytes *out, Error *err) {
+    size_t begin = from == 0 || r->parts == 0 ? 0 : r->ends[from <= r->parts ? from - 1 : r->parts - 1];
+    char *text = result_facts(r);
     size_t length = text ? strlen(text) : 0;
     uint32_t size = (uint32_t)((length + 3) / 4 * 4);
     out->data = text ? malloc(sizeof size + size + r->bytes.size - begin) : NULL;

@@ -117,6 +117,16 @@ gets 200 "a good list" "POST /api/check" "${post[@]:1}" -- '{"step": 1, "edits":
 gets 200 "the result" "GET /api/result?id=$id&from=0" "$here" "$cookie"
 grep -qa '"seconds":[0-9.e-]*[1-9]' "$folder/answer" || fail "the result does not say how long the model took: $(body | head -c 300)"
 
+# Messages quote what was wrong, cut where it is long, also inside a character: they stay JSON.
+many=$(printf 'ä%.0s' {1..60})
+for odd in "$many" "a$many"; do
+  gets 422 "a list with long words" "POST /api/check" "${post[@]:1}" -- "{\"edits\": \"move: {all: true, by: $odd}\"}"
+  body | grep -qa '"error":".*ääää' || fail "long words are not quoted: $(body)"
+  ask "{\"edits\": \"move: {all: true, by: $odd}\"}"
+  grep -qa '"failed".*ääää' "$folder/answer" || fail "why the job failed is not told: $(body)"
+done
+ask "$job"
+
 # A picture that the model draws, of the scene and of the result.
 camera="focal=60&middle=24&pose=1,0,0,0,0,-0.6,0.8,-2,0,-0.8,-0.6,1.8,0,0,0,1"
 for of in scene=0 "result=$id"; do
