@@ -70,7 +70,7 @@ static Answer send_picture(Live *live, struct MHD_Connection *connection) {
     ViewBytes bytes = {0};
     Error err = {0};
     if (!request_picture(answer_argument, connection, &picture))
-        return answer_refuse(connection, 400, "expected ?scene or result, step, width, height, focal and pose");
+        return answer_refuse(connection, 400, "expected ?scene or result, step, width, height, focal, middle and pose");
     Status status = live_picture(live, &picture, &bytes, &err);
     return answer_result(connection, status, "image/png", &bytes, &err);
 }

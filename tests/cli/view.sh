@@ -135,6 +135,8 @@ for of in scene=0 "result=$id"; do
 done
 gets 422 "a picture of no scene" "GET /api/picture?scene=7&step=0&width=64&height=48&$camera" "$here" "$cookie"
 gets 422 "a step that is not there" "GET /api/picture?scene=0&step=9&width=64&height=48&$camera" "$here" "$cookie"
+gets 400 "a picture without middle" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&pose=1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1" "$here" "$cookie"
+body | grep -q "step, width, height, focal, middle and pose" || fail "middle is not named: $(body)"
 gets 400 "a huge picture" "GET /api/picture?scene=0&step=0&width=10000&height=10000&$camera" "$here" "$cookie"
 gets 422 "a picture without width" "GET /api/picture?scene=0&step=0&width=0&height=48&$camera" "$here" "$cookie"
 gets 422 "a skewed pose" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&middle=4&pose=2,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1" "$here" "$cookie"
