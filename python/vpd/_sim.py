@@ -27,7 +27,7 @@ class SimValue:
     shape: tuple  #: (B, rows) or (B, rows, 3); of controls with the frames before it
     low: float  #: allowed values
     high: float
-    data: Optional[np.ndarray]  #: the scene's own, read-only; None for controls that the scene has not
+    data: Optional[np.ndarray]  #: the scene's own, a copy, read-only; None for controls that the scene has not
 
 
 class SimStates(NamedTuple):
@@ -152,8 +152,7 @@ class Sim(_Handle):
         data = None
         if row.data:
             memory = (ctypes.c_double * row.count).from_address(row.data)
-            memory.sim = self  # the library's memory lives as long as a view of it
-            data = np.frombuffer(memory, np.float64).reshape(shape)
+            data = np.frombuffer(memory, np.float64).reshape(shape).copy()  # the library's memory goes with close()
             data.flags.writeable = False
         name = row.name.decode()
         self.values[name] = SimValue(name, row.unit.decode(), row.help.decode(), shape, row.low, row.high, data)
