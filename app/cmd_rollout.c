@@ -87,19 +87,19 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
 // From particles: --steps more from the last step of a rollout file.
 static Status continue_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                                Error *err) {
-    static const char *const of_data[] = {"episode", "start", "input-views", "raw"};
+    static const char *const of_data[] = {"episode", "start", "input-views", "raw", NULL};
     const char *path = command_argument(line, 1);
     SessionOptions options = session_options(line, command_argument(line, 0), false);
     RolloutWorkspace workspace = {0};
     long steps = 0;
-    for (size_t i = 0; i < sizeof of_data / sizeof *of_data; i++)
-        if (command_has(line, of_data[i]) || command_text(line, of_data[i], NULL))
-            return error_set(err, STATUS_BAD_INPUT, "--%s: needs a data set, found the particles of %s", of_data[i],
-                             path);
+    char found[FILE_PATH_SIZE + 32];
+    snprintf(found, sizeof found, "the particles of %s", path);
+    Status status = command_refuse(line, of_data, "a data set", found, err);
+    if (status != STATUS_OK) return status;
     if (!command_text(line, "steps", NULL))
         return error_set(err, STATUS_BAD_INPUT,
                          "--steps: give the number of steps by which the rollout %s is to be continued", path);
-    Status status = command_int(line, "steps", 1, STEPS_MAX, &steps, err);
+    status = command_int(line, "steps", 1, STEPS_MAX, &steps, err);
     if (status == STATUS_OK) status = rollout_file_read(path, rollout, err);
     if (status == STATUS_OK) status = session_open_for(session, &options, rollout, path, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);

@@ -43,6 +43,12 @@ static Status check_output(const char *out, Error *err) {
     return film ? command_check_writable(out, err) : file_make_folders(out, err);
 }
 
+// A film has no split.
+static Status check_flags(const CommandLine *line, const char *out, Error *err) {
+    static const char *const of_dataset[] = {"split", NULL};
+    return is_dataset(out) ? STATUS_OK : command_refuse(line, of_dataset, "a data set (.h5) as --output", out, err);
+}
+
 // ---- films
 
 // About as many rows as columns.
@@ -125,6 +131,7 @@ static Status run(const CommandLine *line, Error *err) {
     int split = SPLIT_TRAIN;
     Status status = command_required(line, "output", &out, err);
     if (status == STATUS_OK) status = command_choice(line, "split", "train|val|test", &split, err);
+    if (status == STATUS_OK) status = check_flags(line, out, err);
     if (status == STATUS_OK) status = sim_scene_read(line, &scene, err);
     if (status == STATUS_OK) status = check_output(out, err);
     if (status == STATUS_OK) status = output_check_frames(line, out, (size_t)scene.frames + 1, err);

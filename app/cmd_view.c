@@ -113,11 +113,27 @@ static bool shows_runs(const CommandLine *line) {
     return line->argument_count == 1 && file_is_folder(line->arguments[0]);
 }
 
+// Rollouts and runs are shown as they are: flags that say how an episode is predicted would have no effect.
+static Status refuse_flags(const CommandLine *line, const LiveOptions *options, Error *err) {
+    static const char *const of_episode[] = {"episode", "start", "steps", NULL};
+    static const char *const of_model[] = {"episode", "start", "steps", "raw", "device", NULL};
+    const char *wanted = "a model and a data set alone (vpd view RUN DATA)";
+    char found[FILE_PATH_SIZE + 32];
+    if (shows_runs(line)) {
+        snprintf(found, sizeof found, "%s alone", line->arguments[0]);
+        return command_refuse(line, of_model, wanted, found, err);
+    }
+    if (options->rollout_count == 0) return STATUS_OK;
+    snprintf(found, sizeof found, "the rollout %s", options->rollouts[0]);
+    return command_refuse(line, of_episode, wanted, found, err);
+}
+
 static Status show(const CommandLine *line, LiveOptions *options, Dataset **dataset, Live **live, Watch **watch,
                    int *port, Error *err) {
     const char *rollouts[LIVE_SCENES_MAX];
     Status status = STATUS_OK;
     if (!shows_runs(line)) status = sort_arguments(line, rollouts, options, err);
+    if (status == STATUS_OK) status = refuse_flags(line, options, err);
     if (status == STATUS_OK) status = read_options(line, options, port, err);
     if (status == STATUS_OK && options->dataset && options->rollout_count == 0)
         status = list_episodes(options, dataset, err);

@@ -85,6 +85,14 @@ Status command_choice(const CommandLine *line, const char *flag, const char *cho
     return read_as_option(line, (Option){.key = flag, .type = OPTION_ENUM, .choices = choices}, out, err);
 }
 
+Status command_refuse(const CommandLine *line, const char *const *flags, const char *wanted, const char *found,
+                      Error *err) {
+    for (; *flags; flags++)
+        if (command_has(line, *flags))
+            return error_set(err, STATUS_BAD_INPUT, "--%s: needs %s, found %s", *flags, wanted, found);
+    return STATUS_OK;
+}
+
 Status command_required(const CommandLine *line, const char *flag, const char **out, Error *err) {
     *out = command_text(line, flag, NULL);
     if (*out) return STATUS_OK;

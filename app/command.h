@@ -78,6 +78,9 @@ Status command_small_int(const CommandLine *line, const char *flag, int min, int
 Status command_real(const CommandLine *line, const char *flag, double min, double max, double *out, Error *err);
 // One of "a|b|c"; *out becomes its index, or keeps its value.
 Status command_choice(const CommandLine *line, const char *flag, const char *choices, int *out, Error *err);
+// Refuses those of `flags`, which ends with NULL, that were given, with "--FLAG: needs WANTED, found FOUND".
+Status command_refuse(const CommandLine *line, const char *const *flags, const char *wanted, const char *found,
+                      Error *err);
 // A flag without which the command makes no sense.
 Status command_required(const CommandLine *line, const char *flag, const char **out, Error *err);
 // The error for positional argument i being one too many.

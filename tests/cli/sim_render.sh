@@ -60,5 +60,9 @@ expect 2 "" "data.hdf5: expected a data set's name to end in .h5, found .hdf5" "
 expect 2 "" "a.xyz: expected a name that ends in .gif or .mp4 (a film), or a folder for PNG pictures, found .xyz" "$VPD" sim render "$folder/short.yaml" -o "$folder/a.xyz"
 [ ! -e "$folder/data.hdf5" ] && [ ! -e "$folder/a.xyz" ] || fail "a folder was made"
 expect 2 "" "needs --output" "$VPD" sim render "$folder/scene.yaml"
+for out in x.gif x.mp4 frames; do
+  expect 2 "" "--split: needs a data set (.h5) as --output, found $folder/$out" "$VPD" sim render "$folder/short.yaml" --split test -o "$folder/$out"
+  [ ! -e "$folder/$out" ] || fail "$out was made"
+done
 expect 2 "" "expected one of train|val|test" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --split some
 finish

@@ -334,6 +334,13 @@ lines=$(cat "$VPD_SOURCE"/view/web/* | wc -l)
 expect 2 "" "nothing to show" "$VPD" view "$model"
 expect 2 "" "expected" "$VPD" view "$folder/viewed.h5" --port 0
 expect 2 "" "there_is_none" "$VPD" view "$folder/there_is_none.h5"
+for flag in "--episode 99" "--start 7" "--steps 3"; do # of an episode that is predicted; a rollout would be shown without them
+  for arguments in "$folder/viewed.h5" "$model $folder/viewed.h5" "$folder/viewed.h5 $data"; do
+    expect 2 "" "${flag% *}: needs a model and a data set alone (vpd view RUN DATA), found the rollout $folder/viewed.h5" timeout 20 "$VPD" view $arguments $flag
+  done
+  expect 2 "" "${flag% *}: needs a model and a data set alone (vpd view RUN DATA), found $folder alone" timeout 20 "$VPD" view "$folder" $flag
+done
+for flag in --raw "--device cpu"; do expect 2 "" "${flag% *}: needs a model and a data set" timeout 20 "$VPD" view "$folder" $flag; done
 expect 2 "" "found a text file; a scene is simulated first: vpd sim run SCENE.yaml -o OUT.h5" "$VPD" view "$VPD_SOURCE/scenes/ball.yaml"
 echo '{"step": 1}' >"$folder/metrics.jsonl"
 expect 2 "" "found a text file; a log is shown by its folder: vpd view FOLDER" "$VPD" view "$folder/metrics.jsonl"
