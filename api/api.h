@@ -25,24 +25,23 @@ struct vpd_scene {
     RolloutFile file;
 };
 
-// Every call that computes lies between a begin and call_end. The host's signal handlers stay away from it
-// (base/signal_hold.h), and the caller's own setting of OpenMP is put back at the end.
+// Every call that computes, or reads a scene, lies between call_begin and call_end. The host's signal handlers stay
+// away from it (base/signal_hold.h), and the caller's own setting of OpenMP is put back at the end.
 typedef struct Call {
     vpd_model *model; // or NULL
     int threads;      // the caller's setting
     SignalHold hold;
 } Call;
 
-// A call that uses the model: alone, with as many threads as it was opened with.
-Call call_begin(vpd_model *model);
-// A call without a model of the caller's, with `threads` threads (0: what the process may use).
-Call call_begin_alone(int threads);
-// The same for a call that may take minutes: vpd_stop, and SIGINT, SIGTERM and SIGHUP, end it early (VPD_STOPPED).
-Call call_begin_long(int threads);
-Call call_begin_model_long(vpd_model *model);
+// A call that uses `model` alone: until call_end no other call changes what the model and its scenes hold, so arguments
+// are compared with that behind the begin. NULL: no model of the caller's. `threads` 0: as many as the model was opened
+// with, or as the process may use. `stoppable`: it may take minutes; vpd_stop, and SIGINT, SIGTERM and SIGHUP, end it
+// early (VPD_STOPPED).
+Call call_begin(vpd_model *model, int threads, bool stoppable);
 void call_end(Call *call);
 
-// A scene of the model around *file, which it takes over; after an error *file is freed.
+// A scene of the model around *file, which it takes over; after an error *file is freed. Between call_begin and
+// call_end, since it counts the model's references.
 Status scene_create(vpd_model *model, RolloutFile *file, vpd_scene **out, Error *err);
 
 // Our error as the user's.
@@ -54,7 +53,11 @@ Status api_check_pointer(const void *pointer, const char *what, Error *err);
 Status api_check_size(size_t given, size_t known, const char *name, Error *err);
 // Intrinsics and rigid pose; `what` is the place in messages.
 Status api_check_camera(const double K[9], const double pose[16], const char *what, Error *err);
-Status api_check_step(const vpd_scene *scene, size_t step, Error *err);
+Status api_check_step(const RolloutFile *scene, size_t step, Error *err);
+// `camera` of the recording that the scene comes from.
+Status api_check_camera_index(const RolloutFile *scene, int camera, Error *err);
+// The caller's arrays called `what` are of `count` particles.
+Status api_check_count(const RolloutFile *scene, size_t count, const char *what, Error *err);
 // Rows and columns of a picture.
 Status api_check_sides(int H, int W, const char *what, Error *err);
 
@@ -83,11 +86,11 @@ Status api_report(json_t *object, ApiNotes *notes, char **out, Error *err);
 Status api_check_list(const void *list, size_t count, size_t most, const char *what, Error *err);
 Status api_check_texts(const char *const *list, size_t count, const char *what, Error *err);
 Status api_check_threads(int threads, Error *err);
+// 0 or from `low` to `high`.
+Status api_check_whole(int value, int low, int high, const char *what, Error *err);
 
 #define API_CHECK_STRUCT(pointer, name, err)                                                                           \
     (api_check_pointer((pointer), #name, (err)) == STATUS_OK                                                           \
-// 0 or from `low` to `high`.
-Status api_check_whole(int value, int low, int high, const char *what, Error *err);
          ? api_check_size((pointer)->struct_size, sizeof(name), #name, (err))                                          \
          : STATUS_BAD_INPUT)
 

@@ -52,9 +52,20 @@ Status api_check_camera(const double K[9], const double pose[16], const char *wh
                      what, form ? "orthonormal within " : "another form; ", off, determinant);
 }
 
-Status api_check_step(const vpd_scene *scene, size_t step, Error *err) {
-    if (step <= scene->file.steps) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "step %zu: the scene has the steps 0 to %zu", step, scene->file.steps);
+Status api_check_step(const RolloutFile *scene, size_t step, Error *err) {
+    if (step <= scene->steps) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "step %zu: the scene has the steps 0 to %zu", step, scene->steps);
+}
+
+Status api_check_camera_index(const RolloutFile *scene, int camera, Error *err) {
+    if (camera >= 0 && camera < scene->V) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "camera %d: the scene has %d cameras, counted from 0", camera, scene->V);
+}
+
+Status api_check_count(const RolloutFile *scene, size_t count, const char *what, Error *err) {
+    if (count == scene->sets[0].N) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected those of %zu particles, found %zu", what, scene->sets[0].N,
+                     count);
 }
 
 Status api_check_sides(int H, int W, const char *what, Error *err) {
@@ -69,6 +80,12 @@ Status api_check_threads(int threads, Error *err) {
     return error_set(err, STATUS_BAD_INPUT, "threads: expected 0 to %d, found %d", THREADS_MAX, threads);
 }
 
+Status api_check_whole(int value, int low, int high, const char *what, Error *err) {
+    if (value == 0 || (value >= low && value <= high)) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected 0 for the default, or %d to %d, found %d", what, low, high,
+                     value);
+}
+
 Status api_check_list(const void *list, size_t count, size_t most, const char *what, Error *err) {
     if (count > most) return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %zu, found %zu", what, most, count);
     return count ? api_check_pointer(list, what, err) : STATUS_OK;
@@ -78,12 +95,6 @@ Status api_check_texts(const char *const *list, size_t count, const char *what, 
     Status status = api_check_list(list, count, API_TEXTS_MAX, what, err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) status = api_check_pointer(list[i], what, err);
     return status;
-}
-
-Status api_check_whole(int value, int low, int high, const char *what, Error *err) {
-    if (value == 0 || (value >= low && value <= high)) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected 0 for the default, or %d to %d, found %d", what, low, high,
-                     value);
 }
 
 Status api_check_output(const char *path, const char *kinds, Error *err) {

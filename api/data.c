@@ -27,7 +27,7 @@ vpd_status vpd_data_check(const char *path, char **report, vpd_error *err) {
     Status status = api_check_pointer(path, "dataset", &e);
     if (status == STATUS_OK) status = api_notes_open(&notes, &e);
     if (status == STATUS_OK) {
-        Call call = call_begin_long(0);
+        Call call = call_begin(NULL, 0, true);
         status = check_data(path, &notes, report, &e);
         call_end(&call);
     }
@@ -159,7 +159,7 @@ vpd_status vpd_data_import(const char *path, const char *out, const vpd_import_o
     if (status == STATUS_OK) status = take_options(options, &wanted, &e);
     if (status == STATUS_OK) status = api_notes_open(&notes, &e);
     if (status == STATUS_OK) {
-        Call call = call_begin_long(0);
+        Call call = call_begin(NULL, 0, true);
         status = import_data(path, out, wanted, options && options->skip_bad, &notes, report, &e);
         call_end(&call);
     }

@@ -16,10 +16,16 @@ typedef struct Change {
     const EditList *list;     // edits; or
     const EditAppend *append; // `other` appended; or
     const vpd_scene *other;
-    const uint16_t *labels; // labels, with their names
+    const uint16_t *labels; // (count) labels, with their names
     const char *names;
-    size_t step;
+    size_t count, step;
 } Change;
+
+// Does it fit the scene?
+static Status check_change(const Change *change, const RolloutFile *file, Error *err) {
+    if (change->labels) return api_check_count(file, change->count, "labels", err);
+    return api_check_step(file, change->step, err);
+}
 
 static Status change_file(const Change *change, Device *device, RolloutFile *file, RolloutFile *other,
                           EditReport *report, Error *err) {
@@ -32,23 +38,30 @@ static Status change_file(const Change *change, Device *device, RolloutFile *fil
 static Status change_copy(const vpd_scene *scene, const Change *change, RolloutFile *file, RolloutFile *other,
                           EditReport *report, Error *err) {
     Device *device = NULL;
-    Status status = rollout_file_copy(&scene->file, file, err);
+    Status status = check_change(change, &scene->file, err);
+    if (status == STATUS_OK) status = rollout_file_copy(&scene->file, file, err);
     if (status == STATUS_OK) status = device_open("cpu", scene->model->session.device->threads, &device, err);
     if (status == STATUS_OK) status = change_file(change, device, file, other, report, err);
     device_close(device);
     return status;
 }
 
+// Its model may be another one than the scene's: never both locks at once.
+static Status copy_other(const vpd_scene *other, size_t step, RolloutFile *out, Error *err) {
+    Call call = call_begin(other->model, 0, false);
+    Status status = api_check_step(&other->file, step, err);
+    if (status != STATUS_OK) error_prefix(err, "other");
+    else status = rollout_file_copy(&other->file, out, err);
+    call_end(&call);
+    return status;
+}
+
 static Status change_scene(vpd_scene *scene, const Change *change, EditReport *report, Error *err) {
     RolloutFile file = {0}, other = {0};
     Status status = STATUS_OK;
-    if (change->other) { // its model may be another one: never both locks at once
-        Call call = call_begin(change->other->model);
-        status = rollout_file_copy(&change->other->file, &other, err);
-        call_end(&call);
-    }
+    if (change->other) status = copy_other(change->other, change->append->other_step, &other, err);
     if (status != STATUS_OK) return status;
-    Call call = call_begin(scene->model);
+    Call call = call_begin(scene->model, 0, false);
     status = change_copy(scene, change, &file, &other, report, err);
     if (status == STATUS_OK) {
         RolloutFile old = scene->file;
@@ -82,7 +95,6 @@ vpd_status vpd_scene_edit(vpd_scene *scene, size_t step, const char *edits, cons
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = api_check_pointer(edits, "edits", &e);
     if (status == STATUS_OK) status = check_report(report, &e);
-    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
     if (status == STATUS_OK && !(list = edit_list_create()))
         status = error_set(&e, STATUS_FAILED, "out of memory for a list of edits");
     if (status == STATUS_OK) status = edit_list_read(list, edits, "edits", folder ? folder : ".", &e);
@@ -110,10 +122,9 @@ vpd_status vpd_scene_append(vpd_scene *scene, size_t step, const vpd_scene *othe
     if (status == STATUS_OK) status = api_check_pointer(other, "other", &e);
     if (status == STATUS_OK) status = check_report(report, &e);
     if (status == STATUS_OK) status = check_append(by, label, &e);
-    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
-    if (status == STATUS_OK && (status = api_check_step(other, other_step, &e)) != STATUS_OK) error_prefix(&e, "other");
     if (by) memcpy(append.by, by, sizeof append.by);
-    if (status == STATUS_OK) status = change_scene(scene, &(Change){.append = &append, .other = other}, &done, &e);
+    if (status == STATUS_OK)
+        status = change_scene(scene, &(Change){.append = &append, .other = other, .step = step}, &done, &e);
     if (status == STATUS_OK) give_report(&done, report);
     return api_result(status, &e, err);
 }
@@ -124,9 +135,7 @@ vpd_status vpd_scene_set_labels(vpd_scene *scene, const uint16_t *labels, size_t
     EditReport done = {0};
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = api_check_pointer(labels, "labels", &e);
-    if (status == STATUS_OK && count != scene->file.sets[0].N)
-        status = error_set(&e, STATUS_BAD_INPUT, "labels: expected those of %zu particles, found %zu",
-                           scene->file.sets[0].N, count);
-    if (status == STATUS_OK) status = change_scene(scene, &(Change){.labels = labels, .names = names}, &done, &e);
+    const Change change = {.labels = labels, .names = names, .count = count};
+    if (status == STATUS_OK) status = change_scene(scene, &change, &done, &e);
     return api_result(status, &e, err);
 }

@@ -78,7 +78,7 @@ vpd_status vpd_model_evaluate(vpd_model *model, const char *dataset, const vpd_e
     if (status == STATUS_OK) status = api_check_pointer(dataset, "dataset", &e);
     if (status == STATUS_OK) status = take_options(options, &request, &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin_model_long(model);
+    Call call = call_begin(model, 0, true);
     status = evaluate(model, dataset, options, request, report, &e);
     call_end(&call);
     return api_result(status, &e, err);

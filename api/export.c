@@ -23,7 +23,7 @@ vpd_status vpd_scene_export(const vpd_scene *scene, vpd_export_format format, co
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = check_target(format, path, &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(scene->model);
+    Call call = call_begin(scene->model, 0, false);
     status = export_rollout(&scene->file, (ExportFormat)format, path, &e);
     call_end(&call);
     return api_result(status, &e, err);
@@ -35,7 +35,7 @@ vpd_status vpd_rollout_export(const char *rollout, vpd_export_format format, con
     Status status = api_check_pointer(rollout, "rollout", &e);
     if (status == STATUS_OK) status = check_target(format, path, &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin_alone(0);
+    Call call = call_begin(NULL, 0, false);
     status = rollout_file_read(rollout, &file, &e);
     if (status == STATUS_OK) status = export_rollout(&file, (ExportFormat)format, path, &e);
     rollout_file_free(&file);

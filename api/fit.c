@@ -172,7 +172,7 @@ vpd_status vpd_sim_fit(const char *scene, const vpd_sim_fit_options *options, vp
     if (status != STATUS_OK) return api_result(status, &e, err);
     f.fitted = calloc(1, sizeof *f.fitted);
     if (!f.fitted) return api_result(error_set(&e, STATUS_FAILED, "out of memory for a fit"), &e, err);
-    Call call = call_begin_long(options->threads);
+    Call call = call_begin(NULL, options->threads, true);
     status = fit(&f, scene, &e);
     call_end(&call);
     if (status == STATUS_OK) *out = f.fitted;

@@ -139,7 +139,7 @@ vpd_status vpd_scene_encode(vpd_model *model, const vpd_frames *frames, vpd_scen
     if (status == STATUS_OK) *out = NULL;
     if (status == STATUS_OK) status = API_CHECK_STRUCT(frames, vpd_frames, &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin_model_long(model);
+    Call call = call_begin(model, 0, true);
     status = encode(model, frames, &file, &e);
     if (status == STATUS_OK) session_sign(&model->session, &file);
     if (status == STATUS_OK) status = scene_create(model, &file, out, &e);

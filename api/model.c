@@ -10,26 +10,14 @@ const char *vpd_library_version(void) { return version_number(); }
 const char *vpd_library_commit(void) { return version_commit(); }
 int vpd_library_api(void) { return VPD_API_VERSION; }
 
-static Call begin(vpd_model *model, int threads, bool stoppable) {
+Call call_begin(vpd_model *model, int threads, bool stoppable) {
+    if (model) pthread_mutex_lock(&model->lock);
     Call call = {.model = model, .threads = omp_get_max_threads()};
+    if (threads == 0) threads = model ? model->session.device->threads : threads_available();
     if (threads > 0) omp_set_num_threads(threads);
     signal_hold(&call.hold, stoppable);
     return call;
 }
-
-Call call_begin(vpd_model *model) {
-    pthread_mutex_lock(&model->lock);
-    return begin(model, model->session.device->threads, false);
-}
-
-Call call_begin_model_long(vpd_model *model) {
-    pthread_mutex_lock(&model->lock);
-    return begin(model, model->session.device->threads, true);
-}
-
-Call call_begin_alone(int threads) { return begin(NULL, threads > 0 ? threads : threads_available(), false); }
-
-Call call_begin_long(int threads) { return begin(NULL, threads > 0 ? threads : threads_available(), true); }
 
 void call_end(Call *call) {
     signal_release(&call->hold);
@@ -71,7 +59,7 @@ static Status open_held(const char *path, const vpd_open_options *options, vpd_m
     SessionOptions wanted = {.checkpoint = path};
     Status status = read_options(path, options, &wanted, err);
     if (status != STATUS_OK) return status;
-    Call call = call_begin_alone(wanted.threads);
+    Call call = call_begin(NULL, wanted.threads, false);
     status = open_model(&wanted, out, err);
     call_end(&call);
     return status;

@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+// `path` NULL: the data set that the scene names.
+static Status open_recording(const RolloutFile *r, const char *path, Dataset **out, Error *err) {
+    if (!path) path = r->dataset;
+    if (*path) return dataset_open(path, out, err);
+    return error_set(err, STATUS_BAD_INPUT, "the scene names no data set: give its path");
+}
+
 static Status read_frame(const RolloutFile *r, const Dataset *dataset, size_t step, int camera, uint8_t *rgb,
                          Error *err) {
     FrameRequest request = {.count = 1, .views = &camera, .view_count = 1};
@@ -33,16 +40,11 @@ vpd_status vpd_scene_recorded(const vpd_scene *scene, const char *path, size_t s
     Dataset *dataset = NULL;
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = api_check_pointer(rgb, "rgb", &e);
-    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
-    if (status == STATUS_OK && (camera < 0 || camera >= scene->file.V))
-        status = error_set(&e, STATUS_BAD_INPUT, "camera %d: the scene has %d cameras, counted from 0", camera,
-                           scene->file.V);
-    if (status == STATUS_OK && !path) path = scene->file.dataset;
-    if (status == STATUS_OK && !*path)
-        status = error_set(&e, STATUS_BAD_INPUT, "the scene names no data set: give its path");
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(scene->model);
-    status = dataset_open(path, &dataset, &e);
+    Call call = call_begin(scene->model, 0, false);
+    status = api_check_step(&scene->file, step, &e);
+    if (status == STATUS_OK) status = api_check_camera_index(&scene->file, camera, &e);
+    if (status == STATUS_OK) status = open_recording(&scene->file, path, &dataset, &e);
     if (status == STATUS_OK) status = read_frame(&scene->file, dataset, step, camera, rgb, &e);
     dataset_close(dataset);
     call_end(&call);
@@ -52,7 +54,7 @@ vpd_status vpd_scene_recorded(const vpd_scene *scene, const char *path, size_t s
 static Status make_truth(const RolloutFile *r, const char *path, RolloutFile *out, Error *err) {
     Dataset *dataset = NULL;
     int episode = 0;
-    Status status = dataset_open(path, &dataset, err);
+    Status status = open_recording(r, path, &dataset, err);
     if (status == STATUS_OK) status = dataset_find_origin(dataset, r->dataset, r->episode, &episode, err);
     if (status == STATUS_OK) status = truth_of_rollout(r, dataset_episode(dataset, episode), out, err);
     dataset_close(dataset);
@@ -65,13 +67,10 @@ vpd_status vpd_scene_truth(const vpd_scene *scene, const char *path, vpd_scene *
     if (out) *out = NULL;
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = api_check_pointer(out, "out", &e);
-    if (status == STATUS_OK && !path) path = scene->file.dataset;
-    if (status == STATUS_OK && !*path)
-        status = error_set(&e, STATUS_BAD_INPUT, "the scene names no data set: give its path");
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(scene->model);
+    Call call = call_begin(scene->model, 0, false);
     status = make_truth(&scene->file, path, &truth, &e);
-    call_end(&call);
     if (status == STATUS_OK) status = scene_create(scene->model, &truth, out, &e);
+    call_end(&call);
     return api_result(status, &e, err);
 }

@@ -4,20 +4,23 @@
 
 #include <string.h>
 
+static void give_camera(RendererCamera from, vpd_view *to) {
+    to->H = from.H, to->W = from.W;
+    memcpy(to->intrinsics, from.K, sizeof to->intrinsics);
+    memcpy(to->world_from_camera, from.world_from_camera, sizeof to->world_from_camera);
+}
+
 vpd_status vpd_scene_camera(const vpd_scene *scene, size_t step, int camera, vpd_view *out, vpd_error *err) {
     Error e = {0};
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = API_CHECK_STRUCT(out, vpd_view, &e);
-    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
-    if (status == STATUS_OK && (camera < 0 || camera >= scene->file.V))
-        status = error_set(&e, STATUS_BAD_INPUT, "camera %d: the scene has %d cameras, counted from 0", camera,
-                           scene->file.V);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    RendererCamera c = draw_camera(&scene->file, step, camera);
-    out->H = c.H, out->W = c.W;
-    memcpy(out->intrinsics, c.K, sizeof out->intrinsics);
-    memcpy(out->world_from_camera, c.world_from_camera, sizeof out->world_from_camera);
-    return api_result(STATUS_OK, &e, err);
+    Call call = call_begin(scene->model, 0, false);
+    status = api_check_step(&scene->file, step, &e);
+    if (status == STATUS_OK) status = api_check_camera_index(&scene->file, camera, &e);
+    if (status == STATUS_OK) give_camera(draw_camera(&scene->file, step, camera), out);
+    call_end(&call);
+    return api_result(status, &e, err);
 }
 
 static Status check_picture(const vpd_view *view, const vpd_picture *picture, Error *err) {
@@ -51,10 +54,10 @@ vpd_status vpd_scene_render(const vpd_scene *scene, size_t step, const vpd_view 
     Error e = {0};
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = check_picture(view, picture, &e);
-    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin_model_long(scene->model);
-    status = render(scene, step, view, picture, &e);
+    Call call = call_begin(scene->model, 0, true);
+    status = api_check_step(&scene->file, step, &e);
+    if (status == STATUS_OK) status = render(scene, step, view, picture, &e);
     call_end(&call);
     return api_result(status, &e, err);
 }

@@ -67,7 +67,7 @@ vpd_status vpd_scene_episode(vpd_model *model, const char *path, const char *epi
     if (status == STATUS_OK && start < -1)
         status = error_set(&e, STATUS_BAD_INPUT, "start: expected a frame, or -1 for the earliest, found %d", start);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin_model_long(model);
+    Call call = call_begin(model, 0, true);
     status = dataset_open(path, &dataset, &e);
     if (status == STATUS_OK) status = run_episode(model, dataset, episode, start, &file, &e);
     if (status == STATUS_OK) status = scene_create(model, &file, out, &e);
@@ -96,7 +96,7 @@ vpd_status vpd_scene_read(vpd_model *model, const char *path, vpd_scene **out, v
     Status status = check_new(model, out, &e);
     if (status == STATUS_OK) status = api_check_pointer(path, "path", &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(model);
+    Call call = call_begin(model, 0, false);
     status = rollout_file_read(path, &file, &e);
     if (status == STATUS_OK) status = check_weights(&model->session, &file, path, &e);
     if (status == STATUS_OK) status = scene_create(model, &file, out, &e);
@@ -111,7 +111,7 @@ vpd_status vpd_scene_write(const vpd_scene *scene, const char *path, vpd_error *
     if (status == STATUS_OK) status = api_check_pointer(path, "path", &e);
     if (status == STATUS_OK) status = api_check_output(path, "vpd-rollout vpd-particles", &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(scene->model);
+    Call call = call_begin(scene->model, 0, false);
     status = rollout_file_write(&scene->file, path, &e);
     call_end(&call);
     return api_result(status, &e, err);
@@ -123,7 +123,7 @@ vpd_status vpd_scene_copy(const vpd_scene *scene, vpd_scene **out, vpd_error *er
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = check_new(scene->model, out, &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(scene->model);
+    Call call = call_begin(scene->model, 0, false);
     status = rollout_file_copy(&scene->file, &file, &e);
     if (status == STATUS_OK) status = scene_create(scene->model, &file, out, &e);
     call_end(&call);
@@ -137,6 +137,7 @@ vpd_status vpd_scene_get_facts(const vpd_scene *scene, vpd_scene_facts *out, vpd
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = API_CHECK_STRUCT(out, vpd_scene_facts, &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
+    Call call = call_begin(scene->model, 0, false);
     const RolloutFile *r = &scene->file;
     *out = (vpd_scene_facts){.struct_size = sizeof *out,
                              .particles = r->sets[0].N,
@@ -149,16 +150,11 @@ vpd_status vpd_scene_get_facts(const vpd_scene *scene, vpd_scene_facts *out, vpd
                              .name = r->episode,
                              .label_names = r->label_names ? r->label_names : ""};
     memcpy(out->background, r->background, sizeof out->background);
+    call_end(&call);
     return api_result(STATUS_OK, &e, err);
 }
 
-vpd_status vpd_scene_get_particles(const vpd_scene *scene, size_t step, vpd_particle_arrays *out, vpd_error *err) {
-    Error e = {0};
-    Status status = api_check_pointer(scene, "scene", &e);
-    if (status == STATUS_OK) status = API_CHECK_STRUCT(out, vpd_particle_arrays, &e);
-    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
-    if (status != STATUS_OK) return api_result(status, &e, err);
-    const RolloutFile *r = &scene->file;
+static void give_particles(const RolloutFile *r, size_t step, vpd_particle_arrays *out) {
     const RolloutSet *now = &r->sets[0];
     *out = (vpd_particle_arrays){.struct_size = sizeof *out,
                                  .count = now->N,
@@ -171,35 +167,55 @@ vpd_status vpd_scene_get_particles(const vpd_scene *scene, size_t step, vpd_part
                                  .moving = now->moving,
                                  .radius = now->radius,
                                  .body = now->body};
-    return api_result(STATUS_OK, &e, err);
+}
+
+vpd_status vpd_scene_get_particles(const vpd_scene *scene, size_t step, vpd_particle_arrays *out, vpd_error *err) {
+    Error e = {0};
+    Status status = api_check_pointer(scene, "scene", &e);
+    if (status == STATUS_OK) status = API_CHECK_STRUCT(out, vpd_particle_arrays, &e);
+    if (status != STATUS_OK) return api_result(status, &e, err);
+    Call call = call_begin(scene->model, 0, false);
+    status = api_check_step(&scene->file, step, &e);
+    if (status == STATUS_OK) give_particles(&scene->file, step, out);
+    call_end(&call);
+    return api_result(status, &e, err);
 }
 
 // ---- what changes them
 
+static Status check_more(const RolloutFile *r, size_t steps, Error *err) {
+    if (steps <= STEPS_MAX && r->steps + steps <= STEPS_MAX) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "steps: a scene holds at most %zu, found %zu and %zu more; rewind it",
+                     STEPS_MAX, r->steps, steps);
+}
+
 vpd_status vpd_scene_step(vpd_scene *scene, size_t steps, vpd_error *err) {
     Error e = {0};
     Status status = api_check_pointer(scene, "scene", &e);
-    if (status == STATUS_OK && (steps > STEPS_MAX || scene->file.steps + steps > STEPS_MAX))
-        status = error_set(&e, STATUS_BAD_INPUT, "steps: a scene holds at most %zu, found %zu and %zu more; rewind it",
-                           STEPS_MAX, scene->file.steps, steps);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin_model_long(scene->model);
-    status = rollout_simulate(&scene->model->workspace, &scene->file, steps, NULL, &e);
+    Call call = call_begin(scene->model, 0, true);
+    status = check_more(&scene->file, steps, &e);
+    if (status == STATUS_OK) status = rollout_simulate(&scene->model->workspace, &scene->file, steps, NULL, &e);
     call_end(&call);
     return api_result(status, &e, err);
+}
+
+static Status rewind_to(RolloutFile *r, size_t step, Error *err) {
+    Status status = api_check_step(r, step, err);
+    if (status != STATUS_OK) return status;
+    r->steps = step; // the arrays keep their room
+    if (r->camera_frames > 1) r->camera_frames = (int)step + 1;
+    return STATUS_OK;
 }
 
 vpd_status vpd_scene_rewind(vpd_scene *scene, size_t step, vpd_error *err) {
     Error e = {0};
     Status status = api_check_pointer(scene, "scene", &e);
-    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(scene->model);
-    RolloutFile *r = &scene->file;
-    r->steps = step; // the arrays keep their room
-    if (r->camera_frames > 1) r->camera_frames = (int)step + 1;
+    Call call = call_begin(scene->model, 0, false);
+    status = rewind_to(&scene->file, step, &e);
     call_end(&call);
-    return api_result(STATUS_OK, &e, err);
+    return api_result(status, &e, err);
 }
 
 static Status set_positions(RolloutFile *r, size_t step, const float *positions, Error *err) {
@@ -221,13 +237,11 @@ vpd_status vpd_scene_set_positions(vpd_scene *scene, size_t step, const float *p
     Error e = {0};
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = api_check_pointer(positions, "positions", &e);
-    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
-    if (status == STATUS_OK && count != scene->file.sets[0].N)
-        status = error_set(&e, STATUS_BAD_INPUT, "positions: expected those of %zu particles, found %zu",
-                           scene->file.sets[0].N, count);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(scene->model);
-    status = set_positions(&scene->file, step, positions, &e);
+    Call call = call_begin(scene->model, 0, false);
+    status = api_check_step(&scene->file, step, &e);
+    if (status == STATUS_OK) status = api_check_count(&scene->file, count, "positions", &e);
+    if (status == STATUS_OK) status = set_positions(&scene->file, step, positions, &e);
     call_end(&call);
     return api_result(status, &e, err);
 }

@@ -100,7 +100,7 @@ vpd_status vpd_sim_open(const char *path, const vpd_sim_options *options, vpd_si
     vpd_sim *sim = calloc(1, sizeof *sim);
     if (!sim) return api_result(error_set(&e, STATUS_FAILED, "out of memory for a simulation"), &e, err);
     pthread_mutex_init(&sim->lock, NULL); // cannot fail without attributes
-    Call call = call_begin_alone(0);
+    Call call = call_begin(NULL, 0, false);
     status = open_sim(path, options, sim, &e);
     call_end(&call);
     if (status == STATUS_OK) *out = sim;
@@ -196,7 +196,7 @@ static Status take_arrays(const vpd_sim *sim, const vpd_sim_array *arrays, size_
 
 static Call begin(vpd_sim *sim) {
     pthread_mutex_lock(&sim->lock);
-    return call_begin_long(sim_threads(sim->sim));
+    return call_begin(NULL, sim_threads(sim->sim), true);
 }
 
 static void end(vpd_sim *sim, Call *call) {

@@ -50,7 +50,7 @@ vpd_status vpd_train(const vpd_train_options *options, char **report, vpd_error 
     Status status = check_options(options, &e);
     if (status == STATUS_OK) status = api_notes_open(&notes, &e);
     if (status == STATUS_OK) {
-        Call call = call_begin_long(options->threads);
+        Call call = call_begin(NULL, options->threads, true);
         status = train(options, &notes, report, &e);
         call_end(&call);
     }
