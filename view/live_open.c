@@ -21,7 +21,7 @@ static Status open_model(Live *live, const LiveOptions *options, Error *err) {
     }
     Status status = api_status(vpd_model_open(path, &open, &live->model, &e), &e, err);
     if (status == STATUS_OK || options->model) return status;
-    snprintf(live->why, sizeof live->why, "the checkpoint of the rollout cannot be opened: %.1000s", err->text);
+    snprintf(live->why, sizeof live->why, "the checkpoint of the rollout cannot be opened: %s", err->text);
     return STATUS_OK;
 }
 
@@ -38,7 +38,7 @@ static Status open_rollouts(Live *live, const LiveOptions *options, Error *err) 
         vpd_error e = {0};
         if (vpd_scene_read(live->model, options->rollouts[i], &live->sources[i].scene, &e) == VPD_OK) continue;
         if (options->model) status = api_status(e.status, &e, err);
-        else snprintf(live->why, sizeof live->why, "%.1000s", e.text);
+        else snprintf(live->why, sizeof live->why, "%s", e.text);
     }
     if (status == STATUS_OK && live->model && !live->sources[0].scene) {
         vpd_model_close(live->model);
