@@ -94,7 +94,7 @@ if(VPD_WITH_CUDA)
     list(APPEND cuda_sources ${found})
   endforeach()
   # The module has its own copy of the parts of base/ and nn/ that it needs (docs/architecture.md).
-  add_library(vpd_cuda MODULE ${cuda_sources} base/arena.c base/clock.c base/error.c base/version.c nn/device.c nn/device_memory.c)
+  add_library(vpd_cuda MODULE ${cuda_sources} base/arena.c base/clock.c base/error.c base/text.c base/version.c nn/device.c nn/device_memory.c)
   add_dependencies(vpd_cuda vpd_commit)
   add_dependencies(vpd_library vpd_cuda)
   target_include_directories(vpd_cuda PRIVATE ${CMAKE_SOURCE_DIR})

@@ -14,7 +14,7 @@ if(NOT VPD_MPI STREQUAL OFF)
 endif()
 
 if(VPD_WITH_MPI)
-  add_library(vpd_mpi MODULE ranks/mpi/mpi_module.c base/error.c base/version.c)
+  add_library(vpd_mpi MODULE ranks/mpi/mpi_module.c base/error.c base/text.c base/version.c)
   add_dependencies(vpd_mpi vpd_commit)
   add_dependencies(vpd_program vpd_mpi) # both must be of the same commit
   target_include_directories(vpd_mpi PRIVATE ${CMAKE_SOURCE_DIR})
