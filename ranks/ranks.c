@@ -332,12 +332,17 @@ Status ranks_first_end(Ranks *ranks, Error *err) {
 
 Status ranks_sum(Ranks *ranks, double *values, size_t count, Error *err) {
     if (!ranks || count == 0) return STATUS_OK;
-    double *all = malloc((size_t)ranks->size * count * sizeof *all);
+    enum { PIECE = 1 << 16 }; // numbers of a message
+    double *all = malloc((size_t)ranks->size * (count < PIECE ? count : PIECE) * sizeof *all);
     if (!all) return error_set(err, STATUS_FAILED, "out of memory for sums over %d processes", ranks->size);
-    Status status = ranks_gather(ranks, values, count * sizeof *values, all, err);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        values[i] = all[i];
-        for (size_t r = 1; r < (size_t)ranks->size; r++) values[i] += all[r * count + i];
+    Status status = STATUS_OK;
+    for (size_t first = 0; first < count && status == STATUS_OK; first += PIECE) {
+        size_t some = count - first < PIECE ? count - first : PIECE;
+        status = ranks_gather(ranks, values + first, some * sizeof *values, all, err);
+        for (size_t i = 0; i < some && status == STATUS_OK; i++) {
+            values[first + i] = all[i];
+            for (size_t r = 1; r < (size_t)ranks->size; r++) values[first + i] += all[r * some + i];
+        }
     }
     free(all);
     return status;

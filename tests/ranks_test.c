@@ -75,12 +75,17 @@ static void add_up(Ranks *ranks, int rank, void *context) {
     Sums *s = context;
     Error err;
     // in the order of the ranks: (1e16 + 1) - 1e16 = 0, in another 1
-    double values[] = {rank == 0 ? 1e16 : rank == 1 ? 1 : -1e16, rank + 1};
+    enum { MANY = 100001 }; // more than a message has
+    double *values = calloc(MANY, sizeof *values);
+    assert_non_null(values);
+    values[0] = rank == 0 ? 1e16 : rank == 1 ? 1 : -1e16;
+    values[MANY - 1] = rank + 1;
     int number = rank == 0 ? 42 : 0;
     ranks_share(ranks, 7, &s->first[rank], &s->end[rank]);
-    s->status[rank] = ranks_sum(ranks, values, 2, &err);
+    s->status[rank] = ranks_sum(ranks, values, MANY, &err);
     if (s->status[rank] == STATUS_OK) s->status[rank] = ranks_broadcast(ranks, &number, sizeof number, &err);
-    memcpy(s->sum[rank], values, sizeof values);
+    s->sum[rank][0] = values[0], s->sum[rank][1] = values[MANY - 1];
+    free(values);
     snprintf(s->name[rank], sizeof s->name[rank], "%s", ranks_name(ranks, rank));
     s->here[rank] = ranks_count_here(ranks);
     s->broadcast[rank] = number;
