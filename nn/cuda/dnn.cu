@@ -32,7 +32,8 @@
     F(cudnnConvolutionBackwardData)                                                                                    \
     F(cudnnConvolutionBackwardFilter)
 
-// More than a UNet's shapes; the workspace that an algorithm may ask for.
+// So many shapes are kept, more than a UNet has for a few sizes and numbers of images; the workspace that an algorithm
+// may ask for.
 constexpr size_t MAX_SHAPES = 256, MAX_WORKSPACE = size_t{256} << 20;
 constexpr int MAX_CHOICES = 16;
 
@@ -113,16 +114,24 @@ static bool describe(Device *device, CudaDnn *dnn, Plan *plan) {
            good(dnn->cudnnSetFilter4dDescriptor(plan->filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, out, in, 3, 3));
 }
 
+static void forget_plans(CudaDnn *dnn) {
+    for (size_t i = 0; i < dnn->count; i++) {
+        dnn->cudnnDestroyTensorDescriptor(dnn->plans[i].x);
+        dnn->cudnnDestroyTensorDescriptor(dnn->plans[i].y);
+        dnn->cudnnDestroyFilterDescriptor(dnn->plans[i].filter);
+        dnn->plans[i] = Plan{};
+    }
+    dnn->count = 0;
+}
+
+// Until the next call of plan_for.
 static Plan *plan_for(Device *device, CudaConv conv, Precision precision) {
     CudaDnn *dnn = device->failed ? nullptr : dnn_of(device);
     bool tensor = precision != PRECISION_F32;
     for (size_t i = 0; dnn && i < dnn->count; i++)
         if (dnn->plans[i].tensor == tensor && !memcmp(&dnn->plans[i].conv, &conv, sizeof conv)) return &dnn->plans[i];
     if (!dnn) return nullptr;
-    if (dnn->count == MAX_SHAPES) {
-        device_fail(device, STATUS_FAILED, "CUDA: convolutions of more than %zu shapes", MAX_SHAPES);
-        return nullptr;
-    }
+    if (dnn->count == MAX_SHAPES) forget_plans(dnn);
     Plan *plan = &dnn->plans[dnn->count++];
     plan->conv = conv;
     plan->tensor = tensor;
@@ -246,11 +255,7 @@ void CudaConvCall::run(Device *device) const {
 
 void cuda_dnn_close(Device *device) {
     CudaDnn *dnn = cuda_state(device)->dnn;
-    for (size_t i = 0; dnn && i < dnn->count; i++) {
-        dnn->cudnnDestroyTensorDescriptor(dnn->plans[i].x);
-        dnn->cudnnDestroyTensorDescriptor(dnn->plans[i].y);
-        dnn->cudnnDestroyFilterDescriptor(dnn->plans[i].filter);
-    }
+    if (dnn) forget_plans(dnn);
     if (dnn) dnn->cudnnDestroyConvolutionDescriptor(dnn->convolution);
     if (dnn) dnn->cudnnDestroy(dnn->handle);
     free(dnn);
