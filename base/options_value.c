@@ -175,11 +175,12 @@ Status option_parse(const Option *option, void *config, const char *value, Error
 
 // ---- value to text
 
-// The shortest decimal that reads back as the same double.
+// The shortest decimal that reads back as the same double: without an exponent where that is usual.
 static void format_real(double value, char *out, size_t size) {
+    bool usual = value == 0 || (fabs(value) >= 1e-5 && fabs(value) < 1e15);
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(out, size, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) return;
+        if (strtod(out, NULL) == value && (digits == 17 || !usual || !strchr(out, 'e'))) return;
     }
 }
 

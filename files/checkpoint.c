@@ -109,6 +109,59 @@ static Status load(const char *path, Parameters *set, CheckpointWeights which, c
     return status;
 }
 
+static bool is_of_dynamics(const Parameter *item) {
+    return !strncmp(item->name, "gnn.", 4) || !strncmp(item->name, "bodies.", 7);
+}
+
+// The values for a parameter; NULL: the file has none of that shape.
+static const float *values_for(const HostArrays *arrays, const Parameter *item) {
+    for (size_t i = 0; i < arrays->count; i++) {
+        const HostArray *a = &arrays->items[i];
+        if (strcmp(a->name, item->name) != 0) continue;
+        bool fits = a->rank == item->rank && !memcmp(a->dims, item->dims, (size_t)a->rank * sizeof *a->dims);
+        return fits ? a->values : NULL;
+    }
+    return NULL;
+}
+
+// Takes the dynamics from the arrays into a block of the whole set.
+static Status take_dynamics(const HostArrays *arrays, const char *path, const Parameters *set, real *block,
+                            Error *err) {
+    for (size_t i = 0; i < set->count; i++) {
+        const Parameter *item = set->items[i];
+        size_t size = item->tensor.rows * item->tensor.cols;
+        if (!is_of_dynamics(item) || !size) continue;
+        const float *values = values_for(arrays, item);
+        if (!values)
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected weights %s of the model's shape, found none", path,
+                             item->name);
+        for (size_t k = 0; k < size; k++) block[item->offset + k] = (real)values[k];
+    }
+    return STATUS_OK;
+}
+
+Status checkpoint_load_dynamics(const char *path, Parameters *set, Error *err) {
+    CheckpointFile file;
+    CheckpointGroup group = GROUP_PARAMETERS;
+    HostArrays arrays = {0};
+    size_t bytes = set->size * sizeof(real);
+    real *block = malloc(bytes + 1);
+    Status status = checkpoint_file_open(path, &file, err);
+    if (status == STATUS_OK && !block) status = error_no_memory(err, "the weights");
+    if (status == STATUS_OK) status = checkpoint_file_choose(&file, CHECKPOINT_EMA, &group, err);
+    if (status == STATUS_OK) status = checkpoint_file_read(&file, group, NULL, &arrays, err);
+    if (status == STATUS_OK) set->device->nn->download(set->device, block, set->values, bytes);
+    if (status == STATUS_OK) status = take_dynamics(&arrays, path, set, block, err);
+    if (status == STATUS_OK) {
+        set->device->nn->upload(set->device, set->values, block, bytes);
+        status = device_status(set->device, err);
+    }
+    free(block);
+    host_arrays_free(&arrays);
+    checkpoint_file_close(&file);
+    return status;
+}
+
 Status checkpoint_load(const char *path, Parameters *set, CheckpointWeights which, Error *err) {
     return load(path, set, which, NULL, NULL, err);
 }

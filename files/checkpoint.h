@@ -72,6 +72,9 @@ Status checkpoint_read_meta(const char *path, CheckpointMeta *meta, Error *err);
 // Reads weights into set->values. Every name, shape and type is compared first, and one error lists all differences.
 // After an error the set is unchanged.
 Status checkpoint_load(const char *path, Parameters *set, CheckpointWeights which, Error *err);
+// The same of the parameters of the dynamics alone ("gnn.", "bodies."), averaged if the file has averages. What else
+// the file has may be of any shape.
+Status checkpoint_load_dynamics(const char *path, Parameters *set, Error *err);
 
 // For --resume: reads the optimiser's weights, and every block that is not NULL (an error if the file lacks it). `meta`
 // may be NULL.

@@ -13,16 +13,13 @@
 
 // The first episodes of the validation split, or of the training split if that is empty.
 static int choose_episodes(const Dataset *dataset, int *episodes, const char **split) {
-    int all[1 << 16], capacity = (int)(sizeof all / sizeof *all);
     *split = "val";
-    int found = dataset_find_split(dataset, SPLIT_VAL, all, capacity);
+    int found = dataset_find_split(dataset, SPLIT_VAL, episodes, HOOK_EPISODES);
     if (found == 0) {
         *split = "train";
-        found = dataset_find_split(dataset, SPLIT_TRAIN, all, capacity);
+        found = dataset_find_split(dataset, SPLIT_TRAIN, episodes, HOOK_EPISODES);
     }
-    int count = found < HOOK_EPISODES ? found : HOOK_EPISODES;
-    for (int i = 0; i < count; i++) episodes[i] = all[i];
-    return count;
+    return found < HOOK_EPISODES ? found : HOOK_EPISODES;
 }
 
 static double mean_of(const Report *report, ReportRegion region, ReportMetric metric, int step) {

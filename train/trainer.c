@@ -104,12 +104,15 @@ static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     LossValues values;
     if (images_join) optimizer_swap_ema(&t->optimizer);
     Status status = batch_gradients(t, parts, &values, err);
+    // Several processes may hear of a stop while they add up their losses, so this comes before the update.
+    bool images = schedule_has_images(train, t->step);
+    if (status == STATUS_OK && images && t->ranks) status = read_loss(t, &values, parts, err);
+    if (status == STATUS_OK) status = trainer_sum_parts(t, parts, err);
     if (images_join && status != STATUS_OK) optimizer_swap_ema(&t->optimizer);
     if (status != STATUS_OK) return status;
     if (images_join) optimizer_restart(&t->optimizer);
     optimizer_start(&t->optimizer, schedule_rate(train, t->step));
-    if (schedule_has_images(train, t->step)) status = read_loss(t, &values, parts, err);
-    if (status == STATUS_OK) status = trainer_sum_parts(t, parts, err);
+    if (images && !t->ranks) status = read_loss(t, &values, parts, err);
     if (status != STATUS_OK) return status;
     status = optimizer_finish(&t->optimizer, norm, err);
     if (status != STATUS_OK) return error_prefix(err, "step %ld", t->step);
@@ -238,6 +241,8 @@ static Status loop(Trainer *t, Error *err) {
     Status status = start_data(t, t->step, err);
     t->logged = clock_now(), t->waited = t->data.waited;
     bool ended = false;
+    if (status == STATUS_OK && t->saved < 0)
+        status = trainer_save(t, err); // a run that is killed now goes on from here
     while (status == STATUS_OK && t->step < t->config.train.steps) {
         double norm = 0, before = clock_now();
         char detail[96];

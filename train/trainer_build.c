@@ -135,23 +135,6 @@ static Status find_init(Trainer *t, const char *text, bool dynamics_alone, Check
     return status;
 }
 
-// Loads the dynamics of another checkpoint; all other weights are kept.
-static Status load_motion(Trainer *t, const char *path, Error *err) {
-    Parameters *set = &t->model->parameters;
-    real *kept = malloc(set->size * sizeof *kept + 1);
-    if (!kept) return error_set(err, STATUS_FAILED, "out of memory for the weights");
-    t->device->nn->download(t->device, kept, set->values, set->size * sizeof *kept);
-    Status status = checkpoint_load(path, set, CHECKPOINT_EMA, err);
-    for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
-        const Parameter *item = set->items[i];
-        size_t bytes = item->tensor.rows * item->tensor.cols * sizeof *kept;
-        if (strncmp(item->name, "gnn.", 4) && strncmp(item->name, "bodies.", 7))
-            t->device->nn->upload(t->device, item->tensor.value, kept + item->offset, bytes);
-    }
-    free(kept);
-    return status;
-}
-
 static void freeze(Trainer *t) {
     char list[OPTION_TEXT_SIZE], *rest = list;
     snprintf(list, sizeof list, "%s", t->config.train.freeze);
@@ -171,7 +154,8 @@ Status trainer_build(Trainer *t, Error *err) {
     if (status != STATUS_OK) return status;
     renderer_set_background(&t->model->renderer, t->device, background);
     if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, err);
-    if (status == STATUS_OK && motion.path[0]) status = load_motion(t, motion.path, err);
+    if (status == STATUS_OK && motion.path[0])
+        status = checkpoint_load_dynamics(motion.path, &t->model->parameters, err);
     freeze(t);
     if (status != STATUS_OK) return status;
     return optimizer_create(&t->optimizer, &t->model->parameters, schedule_optimizer(train), err);
@@ -232,9 +216,11 @@ Status trainer_check_data(const Trainer *t, const CheckpointMeta *meta, const ch
 
 Status trainer_resume_weights(Trainer *t, const char *path, Error *err) {
     CheckpointMeta meta;
-    CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
-    Status status = checkpoint_resume(path, &t->model->parameters, &blocks, &meta, err);
+    Status status = checkpoint_read_meta(path, &meta, err);
+    CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, meta.has_ema ? t->optimizer.ema : NULL};
+    if (status == STATUS_OK) status = checkpoint_resume(path, &t->model->parameters, &blocks, &meta, err);
     if (status != STATUS_OK) return status;
+    if (!meta.has_ema) optimizer_restart_ema(&t->optimizer); // the run had no average so far
     t->step = meta.step;
     t->optimizer.step = schedule_phase_step(&t->config.train, meta.step);
     t->best = meta.best_score;

@@ -59,7 +59,6 @@ for ((i = 0; i < 10 * kills && done_kills < kills && !finished; i++)); do
   [ "$after" -ge "$before" ] || fail "kill $i: the newest checkpoint fell from step $before to $after"
   writes_file && in_save=$((in_save + 1))
   [ -e "$folder/killed/config.yaml" ] && [ -e "$folder/killed/checkpoints/latest" ] && resume=(--resume)
-  [ ${#resume[@]} = 0 ] && rm -rf "$folder/killed"
 done
 steps_saved
 echo "$done_kills kills up to step $saved of $steps, $in_save of them while a checkpoint was being written"

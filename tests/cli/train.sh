@@ -37,6 +37,15 @@ expect 0 "" "*" train -o "$folder/stopped" --resume
 [ "$(losses "$folder/stopped")" = "$(losses "$folder/whole")" ] || fail "losses differ after a stop: $(losses "$folder/stopped" | diff - <(losses "$folder/whole"))"
 [ "$(weights "$folder/stopped/checkpoints/step_00000008.h5")" = "$(weights "$folder/whole/checkpoints/step_00000008.h5")" ] || fail "weights differ after a stop"
 
+# Killed before the first checkpoint that is due: goes on from the weights that it began with.
+"$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 --set train.checkpoint_every=100 -o "$folder/early" 2>"$folder/stderr" &
+pid=$!
+while [ "$(lines "$folder/early")" -lt 1 ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -KILL $pid 2>/dev/null
+wait $pid 2>/dev/null
+expect 0 "" "*" train -o "$folder/early" --resume
+[ "$(losses "$folder/early")" = "$(losses "$folder/whole")" ] || fail "losses differ after an early kill: $(losses "$folder/early" | diff - <(losses "$folder/whole"))"
+
 # Killed: goes on from the newest checkpoint.
 "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 -o "$folder/killed" 2>/dev/null &
 pid=$!
@@ -110,6 +119,10 @@ cmp -s "$folder/mixed.weights" "$folder/from_whole.weights" && fail "train.init_
 cmp -s "$folder/mixed.weights" "$folder/from_other.weights" && fail "train.init_motion changes everything"
 cmp "$folder/mixed_back.weights" "$folder/from_whole.weights" || fail "train.init_motion changes more than dynamics"
 cmp "$folder/dynamics_alone.weights" "$folder/from_other.weights" || fail "train.init_motion does not change all of the dynamics"
+# The other one's encoder and renderer may have any sizes.
+expect 0 "" "*" train -o "$folder/drawn" --set train.steps=1 --set encoder.widths=[6,8] --set renderer.widths=[4,4]
+expect 0 "" "*" train -o "$folder/of_drawn" --init "$folder/whole" --set train.steps=1 --set train.init_motion="$folder/drawn"
+expect 2 "" "model.C" train -o "$folder/x" --init "$folder/whole" --set train.init_motion="$folder/drawn" --set model.C=9
 expect 0 "" "*" train -o "$folder/shorter" --set train.steps=1 --set data.extent=1
 expect 2 "" "gnn.length_scale" train -o "$folder/x" --init "$folder/whole" --set train.init_motion="$folder/shorter"
 
@@ -122,6 +135,10 @@ expect 2 "" "data.extent: expected 2 m" "$VPD" train -q -o "$folder/whole" --res
 expect 2 "" "expected the folder of a run to resume, found none" "$VPD" train -o "$folder/nothing" --resume
 [ -e "$folder/nothing" ] && fail "a resume of nothing made a folder"
 expect 2 "" "name it with -o" "$VPD" train --resume
+
+# An average may begin later.
+expect 0 "" "*" train -o "$folder/later" --set train.steps=1 --set train.ema=0
+expect 0 "" "*" "$VPD" train -q -o "$folder/later" --resume --set train.steps=2 --set train.ema=0.5 --threads 2
 
 # A preset gives way to what is said, in any order; a dry run says where values come from.
 "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 --set encoder.N=200 --set model.preset=small --set train.steps=1 --dry-run >"$folder/dry.txt" || fail "no dry run"
