@@ -256,6 +256,29 @@ static void test_compressed(void **state) {
     refuse(options, "demo.hdf5:/observations/images/agentview: frame 0: the JPEG is damaged");
 }
 
+// Metres in place of OpenGL's buffer.
+static void test_no_buffer(void **state) {
+    (void)state;
+    scene_replace(3, 2, 24, 32, SCENE_MOVING);
+    write_robomimic(true);
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+          data = H5Dopen2(file, "data/demo_0/obs/agentview_depth", H5P_DEFAULT);
+    assert_true(file >= 0 && data >= 0);
+    hsize_t size[4] = {0};
+    hid_t space = H5Dget_space(data);
+    int rank = H5Sget_simple_extent_dims(space, size, NULL);
+    size_t count = 1;
+    for (int i = 0; i < rank; i++) count *= (size_t)size[i];
+    float *metres = malloc(count * sizeof *metres);
+    assert_non_null(metres);
+    for (size_t i = 0; i < count; i++) metres[i] = 1.5f;
+    assert_true(H5Dwrite(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, metres) >= 0);
+    free(metres);
+    H5Sclose(space), H5Dclose(data), H5Fclose(file);
+    write_cameras("\"upside_down\": true, \"depth_near\": 0.1, \"depth_far\": 20, \"fps\": 20", true);
+    refuse(with_cameras(), "expected OpenGL's buffer, 0 to 1");
+}
+
 static void test_missing(void **state) {
     (void)state;
     hid_t file = h5_create_file(path), observations = h5_create_group(file, "observations"),
@@ -272,6 +295,13 @@ static void test_missing(void **state) {
     refuse(with_cameras(), "expected \"upside_down\": true");
     write_cameras("\"upside_down\": true, \"fps\": 20", true);
     refuse(with_cameras(), "expected \"depth_near\" and \"depth_far\"");
+    write_cameras("\"upside_down\": true, \"depth_unit\": 1, \"depth_near\": 0.1, \"depth_far\": 20, \"fps\": 20",
+                  true);
+    refuse(with_cameras(), "expected one of them, found both");
+    write_cameras("\"upside_down\": true, \"depth_near\": 0.1, \"depth_far\": 20, \"fsp\": 20, \"fps\": 20", true);
+    refuse(with_cameras(), "\"fsp\" is no camera of ");
+    write_cameras("\"upside_down\": true, \"depth_unit\": 1, \"fps\": 20, \"agentvew\": {}", true);
+    refuse(with_cameras(), "(agentview, wrist), and not depth_near");
     FILE *json = file_at(cameras_file);
     fprintf(json, "{\"upside_down\": true, \"depth_unit\": 1, \"agentview\": {\"intrinsics\": [1, 2]}}");
     fclose(json);
@@ -287,8 +317,8 @@ static void test_missing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        ROBOT(test_depth_buffer), ROBOT(test_depth_beside), ROBOT(test_maniskill),
-        ROBOT(test_compressed),   ROBOT(test_missing),
+        ROBOT(test_depth_buffer), ROBOT(test_no_buffer),  ROBOT(test_depth_beside),
+        ROBOT(test_maniskill),    ROBOT(test_compressed), ROBOT(test_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

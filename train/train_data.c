@@ -61,10 +61,10 @@ static Status check_time(TrainData *data, const EpisodeInfo *info, Error *err) {
     double step = info->time_step * (double)data->config->data.stride;
     if (info->F < 2) return STATUS_OK;
     if (!info->even_time)
-        return error_set(
-            err, STATUS_BAD_INPUT,
-            "%s:/episodes/%s/time: expected a constant time step, found unevenly spaced frames; resample them",
-            info->file, info->name);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s/time: expected a constant time step, found unevenly spaced frames; \"vpd "
+                         "data convert --first N --frames N\" takes a piece that is even",
+                         info->file, info->name);
     if (fabs(step - data->time_step) > 0.01 * data->time_step)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees, found %.6g s; "
@@ -84,8 +84,11 @@ static Status check_episode(TrainData *data, const EpisodeInfo *info, Error *err
         "%s:/episodes/%s: expected at least %d frames (history %ld, rollout %ld, stride %ld), found %d; %s", info->file,
         info->name, needed, c->model.T, rollout, c->data.stride, info->F,
         moves ? "shorten train.rollout"
-              : "too few to learn motion from, so leave it out, record more, or learn pictures alone "
-                "(gnn.graph=none, model.T=1, train.motion_steps=0, train.rollout=0, train.rollout_from=0)");
+        : info->F == 1 && info->V > 8
+            ? "if they show a scene that moves, import it with --as video; else learn pictures alone (gnn.graph=none, "
+              "model.T=1, train.motion_steps=0, train.rollout=0, train.rollout_from=0)"
+            : "too few to learn motion from, so leave it out, record more, or learn pictures alone "
+              "(gnn.graph=none, model.T=1, train.motion_steps=0, train.rollout=0, train.rollout_from=0)");
 }
 
 static Status add_episodes(TrainData *data, const Log *log, Error *err) {

@@ -223,10 +223,20 @@ static Status check_times(const PosedSet *set, const char *place, Error *err) {
                              image->colour ? image->colour : "one of them");
         if (i > 0 && image->view == image[-1].view && image->time == image[-1].time)
             return error_set(err, STATUS_BAD_INPUT,
-                             "%s: expected each time once in a camera, found %.9g s twice in camera %d", place,
-                             image->time, image->view);
+                             "%s: expected each time once in a camera, found %.9g s twice in camera %d; pictures of "
+                             "several cameras need the camera's name (camera_id)",
+                             place, image->time, image->view);
     }
     return STATUS_OK;
+}
+
+static size_t most_pictures(const PosedSet *set, const Alignment *alignment) {
+    size_t most = 0;
+    for (int v = 0; v < set->V; v++) {
+        size_t count = alignment->first[v + 1] - alignment->first[v];
+        most = count > most ? count : most;
+    }
+    return most;
 }
 
 static Status align(PosedSet *set, Alignment *alignment, double gap, const char *place, const Log *log, Error *err) {
@@ -246,6 +256,13 @@ static Status align(PosedSet *set, Alignment *alignment, double gap, const char 
                          "%s: expected moments that every camera saw within %.4g s, found none; are the clocks the "
                          "same? (--gap)",
                          place, gap);
+    size_t most = most_pictures(set, alignment);
+    if (moments < most)
+        log_note(
+            log,
+            "%s: camera %d has the fewest pictures, %zu where another has %zu: its moments become frames, and pictures "
+            "at other times are left out",
+            place, alignment->reference, moments, most);
     if ((size_t)frames < moments)
         log_warning(log, "%s: %zu of %zu moments are left out: not every camera has a picture within %.4g s", place,
                     moments - (size_t)frames, moments, gap);

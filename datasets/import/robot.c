@@ -39,6 +39,11 @@ static Status read_given(const ImportSource *source, RobotLayout layout, Given *
     if (!status) status = json_field_number_optional(out->path, out->root, "depth_far", &out->depth_far, err);
     if (!status) status = json_field_number_optional(out->path, out->root, "depth_unit", &out->depth_unit, err);
     if (!status && out->fps == 0) status = json_field_number_optional(out->path, out->root, "fps", &out->fps, err);
+    if (!status && out->depth_unit > 0 && (out->depth_near > 0 || out->depth_far > 0))
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: \"depth_unit\" and \"depth_near\", \"depth_far\" (of OpenGL's buffer): expected one of "
+                           "them, found both",
+                           out->path);
     const json_t *over = json_object_get(out->root, "upside_down");
     if (!status && layout == ROBOT_OBS && !json_is_boolean(over))
         status = error_set(err, STATUS_BAD_INPUT,
@@ -47,6 +52,37 @@ static Status read_given(const ImportSource *source, RobotLayout layout, Given *
                            out->path);
     set->upside_down = json_is_true(over);
     return status;
+}
+
+static bool is_setting(const char *key) {
+    static const char *const settings[] = {"depth_near", "depth_far", "depth_unit", "fps", "upside_down"};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (!strcmp(key, settings[i])) return true;
+    return false;
+}
+
+static bool is_camera(const RobotEpisode *episode, const char *key) {
+    for (int v = 0; v < episode->camera_count; v++)
+        if (!strcmp(key, episode->cameras[v].name)) return true;
+    return false;
+}
+
+// An error unless every key of --cameras is a setting or a camera of the episode.
+static Status check_keys(const Given *given, const RobotEpisode *episode, Error *err) {
+    const char *key;
+    json_t *value;
+    char names[400] = "";
+    json_object_foreach(given->root, key, value) {
+        if (is_setting(key) || is_camera(episode, key)) continue;
+        for (int v = 0; v < episode->camera_count; v++)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%.60s", v ? ", " : "",
+                     episode->cameras[v].name);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: \"%.60s\" is no camera of %s (%s), and not depth_near, depth_far, depth_unit, fps or "
+                         "upside_down",
+                         given->path, key, episode->file.text, names);
+    }
+    return STATUS_OK;
 }
 
 static Status no_camera(const RobotEpisode *episode, const RobotCamera *camera, Error *err) {
@@ -182,6 +218,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     out->read = read_picture;
     Status status = robot_open(source->path, source->episode, episode, err);
     if (!status) status = read_given(source, episode->layout, &given, out, err);
+    if (!status) status = check_keys(&given, episode, err);
     if (!status) status = add_cameras(source, episode, &given, out, err);
     if (!status) status = set_times(episode, given.fps, out, err);
     if (!status && episode->actions) {

@@ -196,7 +196,15 @@ static Status read_frames(Transforms *file, const ImportSource *source, PosedSet
                          file->path);
     if (file->without_depth)
         log_warning(source->log, "%s: %zu pictures have no depth and are left out", file->path, file->without_depth);
-    if (file->timed == 0) return STATUS_OK; // a still scene
+    if (file->timed == 0) { // a still scene
+        if (file->camera_count > 1 && (size_t)file->camera_count < out->count)
+            log_warning(
+                source->log,
+                "%s: %zu pictures of %d cameras (camera_id) have no \"time\", so they are %zu views of one moment; "
+                "give each frame its time in seconds if things move",
+                file->path, out->count, file->camera_count, out->count);
+        return STATUS_OK;
+    }
     out->V = file->camera_count;
     status = times_to_seconds(out, source, file->path, err);
     if (status) return status;

@@ -203,6 +203,10 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
         bool given = source->options->has_intrinsics;
         Lens lens = given ? given_lens(source->options) : lens_by_name(source->path, source->log);
         status = pair(source, &colour, &depth, &poses, &lens, out, err);
+        if (!status && source->options->as == AS_RECORDED)
+            log_note(source->log,
+                     "%s: taken as %zu views of a still scene; --as video makes frames of a scene that moves",
+                     source->path, out->count);
     }
     free_names(&colour);
     free_names(&depth);
