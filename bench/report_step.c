@@ -159,13 +159,11 @@ static Status report_step(const BenchOptions *options, const StepShape *shape, c
     return STATUS_OK;
 }
 
-typedef Status MeasureStep(Device *device, const Config *config, const Observation *frames, int repetitions,
-                           StepBench *out, Error *err);
 typedef Status ReportStep(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
                           Error *err);
 
 // Measures and reports the requested forms, one after the other.
-static Status each_form(Device *device, const BenchOptions *options, const Observation *frames, MeasureStep *measure,
+static Status each_form(Device *device, const BenchOptions *options, const Observation *frames, StepMeasure measure,
                         ReportStep *report, Error *err) {
     const StepShape *shape = &step_shapes[options->preset];
     Status status = STATUS_OK;
@@ -176,7 +174,7 @@ static Status each_form(Device *device, const BenchOptions *options, const Obser
         status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
         config.model.precision = (int)device->precision;
         config.train.cuda_graph = options->graph;
-        if (status == STATUS_OK) status = measure(device, &config, frames, options->repeat, &b, err);
+        if (status == STATUS_OK) status = step_bench(device, &config, frames, measure, options->repeat, &b, err);
         if (status == STATUS_OK) status = report(options, shape, step_form_names[form], &b, err);
         fflush(stdout);
     }
@@ -200,8 +198,8 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
                "fwd", "bwd", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
     }
     if (status == STATUS_OK)
-        status = options->whole ? each_form(device, options, &video.observation, step_bench_whole, report_whole, err)
-                                : each_form(device, options, &video.observation, step_bench, report_step, err);
+        status = options->whole ? each_form(device, options, &video.observation, MEASURE_WHOLE, report_whole, err)
+                                : each_form(device, options, &video.observation, MEASURE_STEP, report_step, err);
     close_video(&video);
     return status;
 }
@@ -237,8 +235,8 @@ static Status measure_doubled(Device *device, const BenchOptions *options, size_
     if (status != STATUS_OK) return status;
     status = open_video(&video, &shape, NULL, err);
     if (status == STATUS_OK)
-        status = train ? step_bench(device, &config, &video.observation, options->repeat, out, err)
-                       : step_bench_inference(device, &config, &video.observation, options->repeat, out, err);
+        status = step_bench(device, &config, &video.observation, train ? MEASURE_STEP : MEASURE_INFERENCE,
+                            options->repeat, out, err);
     close_video(&video);
     return status;
 }
@@ -317,8 +315,7 @@ static Status report_frames(const BenchOptions *options, const StepShape *shape,
 Status bench_frames(Device *device, const BenchOptions *options, Error *err) {
     Video video;
     Status status = open_video(&video, &step_shapes[options->preset], options->data, err);
-    if (status == STATUS_OK)
-        status = each_form(device, options, &video.observation, step_bench_frames, report_frames, err);
+    if (status == STATUS_OK) status = each_form(device, options, &video.observation, MEASURE_FRAME, report_frames, err);
     close_video(&video);
     return status;
 }

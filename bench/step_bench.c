@@ -245,20 +245,22 @@ static void read_results(const Bench *b, const BenchTime *times, int repetitions
     out->memory_count = device_memory_uses(b->device, out->memory);
 }
 
-typedef Status OneStep(Bench *b, BenchTime row[ROWS], Error *err);
-
-static Status run(Device *device, const Config *config, const Observation *frames, int repetitions, OneStep *one,
+Status step_bench(Device *device, const Config *config, const Observation *frames, StepMeasure measure, int repetitions,
                   StepBench *out, Error *err) {
+    static Status (*const measures[])(Bench * b, BenchTime row[ROWS],
+                                      Error * err) = {[MEASURE_STEP] = one_step,
+                                                      [MEASURE_WHOLE] = one_whole_step,
+                                                      [MEASURE_INFERENCE] = one_inference,
+                                                      [MEASURE_FRAME] = one_frame};
     Bench b;
     Status status = bench_open(&b, device, config, frames, err);
     BenchTime *times = calloc((size_t)repetitions * ROWS, sizeof *times);
     double *room = calloc((size_t)repetitions, sizeof *room);
-    if (status == STATUS_OK && (!times || !room))
-        status = error_set(err, STATUS_FAILED, "out of memory for a benchmark");
+    if (status == STATUS_OK && (!times || !room)) status = error_no_memory(err, "a benchmark");
     device->replay = (DeviceReplay){0};
-    for (int i = one == one_whole_step ? -WARM_UP_WHOLE : -WARM_UP; status == STATUS_OK && i < repetitions; i++) {
+    for (int i = measure == MEASURE_WHOLE ? -WARM_UP_WHOLE : -WARM_UP; status == STATUS_OK && i < repetitions; i++) {
         BenchTime row[ROWS] = {{0, 0}};
-        status = one(&b, row, err);
+        status = measures[measure](&b, row, err);
         for (int j = 0; i >= 0 && j < ROWS; j++) times[j * repetitions + i] = row[j];
     }
     if (status == STATUS_OK) read_results(&b, times, repetitions, room, out);
@@ -266,24 +268,4 @@ static Status run(Device *device, const Config *config, const Observation *frame
     free(room);
     bench_close(&b);
     return status;
-}
-
-Status step_bench(Device *device, const Config *config, const Observation *frames, int repetitions, StepBench *out,
-                  Error *err) {
-    return run(device, config, frames, repetitions, one_step, out, err);
-}
-
-Status step_bench_whole(Device *device, const Config *config, const Observation *frames, int repetitions,
-                        StepBench *out, Error *err) {
-    return run(device, config, frames, repetitions, one_whole_step, out, err);
-}
-
-Status step_bench_inference(Device *device, const Config *config, const Observation *frames, int repetitions,
-                            StepBench *out, Error *err) {
-    return run(device, config, frames, repetitions, one_inference, out, err);
-}
-
-Status step_bench_frames(Device *device, const Config *config, const Observation *frames, int repetitions,
-                         StepBench *out, Error *err) {
-    return run(device, config, frames, repetitions, one_frame, out, err);
 }

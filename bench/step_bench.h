@@ -42,19 +42,18 @@ typedef struct StepBench {
     DeviceReplay replay; // of all steps, with config->train.cuda_graph
 } StepBench;
 
+typedef enum StepMeasure {
+    MEASURE_STEP,  // a training step and its parts
+    MEASURE_WHOLE, // whole steps without their parts, with train.cuda_graph as configured: fills step, work, memory,
+                   // replay
+    MEASURE_INFERENCE, // without gradients: encode, one rollout step, rays; fills step, forward, tape_bytes,
+                       // scratch_bytes, particles
+    MEASURE_FRAME      // one rollout step and the picture of a view (H x W of the input), with the copy to the host:
+                       // fills step, particles
+} StepMeasure;
+
 // `frames` holds T + rollout frames; all views are input and rendered.
-Status step_bench(Device *device, const Config *config, const Observation *frames, int repetitions, StepBench *out,
-                  Error *err);
-// Times whole steps without timing their parts, with train.cuda_graph as configured. Fills step, work, memory, replay.
-Status step_bench_whole(Device *device, const Config *config, const Observation *frames, int repetitions,
-                        StepBench *out, Error *err);
-// Times one rollout step and the rendering of a view (H x W of the input), including the copy to the host. Fills step,
-// particles.
-Status step_bench_frames(Device *device, const Config *config, const Observation *frames, int repetitions,
-                         StepBench *out, Error *err);
-// The same without gradients: encode, one rollout step, rays. Fills step, forward, tape_bytes, scratch_bytes,
-// particles.
-Status step_bench_inference(Device *device, const Config *config, const Observation *frames, int repetitions,
-                            StepBench *out, Error *err);
+Status step_bench(Device *device, const Config *config, const Observation *frames, StepMeasure measure, int repetitions,
+                  StepBench *out, Error *err);
 
 #endif

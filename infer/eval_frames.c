@@ -13,7 +13,6 @@ typedef struct Evaluation {
     const EvalFramesOptions *options;
     Report *report;
     int stride, steps;
-    double threshold;
     Frames before, now; // all views of the last input frame and of the frame that is measured
     uint8_t *moving;    // (H,W)
     size_t pixels;
@@ -100,7 +99,7 @@ static Status need_pixels(Evaluation *e, size_t pixels, Error *err) {
 static void find_moving(Evaluation *e, size_t pixels, int view) {
     size_t at = (size_t)view * pixels;
     if (e->now.mask) mask_from_objects(e->now.mask + at, pixels, e->moving);
-    else mask_from_change(e->now.rgb + 3 * at, e->before.rgb + 3 * at, e->threshold, pixels, e->moving);
+    else mask_from_change(e->now.rgb + 3 * at, e->before.rgb + 3 * at, METRICS_CHANGE_THRESHOLD, pixels, e->moving);
     *(e->now.mask ? &e->masks : &e->changes) = true;
 }
 
@@ -193,7 +192,8 @@ static void write_heading(const Evaluation *e) {
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
     split_words(e->options, report->split);
     char change[80];
-    snprintf(change, sizeof change, "pixels that changed by more than %g since the last input frame", e->threshold);
+    snprintf(change, sizeof change, "pixels that changed by more than %g since the last input frame",
+             METRICS_CHANGE_THRESHOLD);
     snprintf(report->moving, sizeof report->moving, "%s%s%s", e->masks ? "pixels of objects (mask)" : "",
              e->masks && e->changes ? ", or " : "", e->changes ? change : "");
 }
@@ -217,7 +217,6 @@ Status eval_frames(const Dataset *dataset, const EvalFramesOptions *options, Rep
     int steps, views;
     *report = (Report){0};
     e.stride = options->stride > 0 ? options->stride : 1;
-    e.threshold = options->change_threshold > 0 ? options->change_threshold : METRICS_CHANGE_THRESHOLD;
     find_extent(&e, &steps, &views);
     e.steps = options->steps > 0 && options->steps < steps ? options->steps : steps;
     if (steps < 0) return nothing_found(&e, err);

@@ -15,7 +15,6 @@ typedef struct EvalFramesOptions {
     int last_input;           // frame of the episode that is step 0
     int steps;                // steps to measure; 0: to the end of the episodes
     int stride;               // frames per step; 0 counts as 1
-    double change_threshold;  // for data sets without masks; 0: METRICS_CHANGE_THRESHOLD
     bool splits[SPLIT_COUNT]; // episodes of these splits; none set: of all
 } EvalFramesOptions;
 

@@ -12,7 +12,8 @@
     {"train." #name "_term", OPTION_REAL, AT(train.name##_term), 0, 100, "", weight, NULL, help},
 
 static const Option options[] = {
-    {"data.path", OPTION_TEXT, AT(data.path), 0, 0, "", "", NULL, "Data set: an HDF5 file, a folder of them, or a .txt list of files and folders."},
+    {"data.path", OPTION_TEXT, AT(data.path), 0, 0, "", "", NULL,
+     "Data set: an HDF5 file, a folder of them, or a .txt list of files and folders."},
     {"data.input_views", OPTION_INT_LIST, AT(data.input_views), 0, 65535, "", "[]", NULL,
      "Views given to the encoder; empty: all but the held-out ones."},
     {"data.crop", OPTION_BOOL, AT(data.crop), 0, 0, "", "false", NULL,
@@ -89,7 +90,7 @@ static const Option options[] = {
      "Share of the steps of a phase at which each rollout length begins."},
     {"train.busy_starts", OPTION_REAL, AT(train.busy_starts), 0, 1, "", "0.5", NULL,
      "Share of the start frames that are drawn where much moves: with a probability proportional to the pixels whose "
-     "depth changes next. The rest are drawn uniformly."},
+     "depth changes next. The rest are drawn uniformly. All training episodes are read for it at each start."},
     {"train.rays", OPTION_INT, AT(train.rays), 1, 1 << 20, "rays", "128", NULL, "Rays per image and rollout step."},
     {"train.moving_rays", OPTION_REAL, AT(train.moving_rays), 0, 1, "", "0.7", NULL,
      "Share of the rays on pixels whose colour changes."},

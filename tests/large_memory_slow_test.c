@@ -19,7 +19,7 @@ static double bytes_of(Device *device, size_t divisor, bool checkpoint) {
     for (size_t d = divisor, turn = 0; d > 1; d /= 2, turn++) *(turn % 2 ? &shape.W : &shape.H) /= 2;
     assert_status_ok(step_bench_config(&shape, STEP_HIERARCHICAL, 1e6, &config, &err), err);
     assert_status_ok(room_video_make(&room, 2 + shape.rollout, shape.views, shape.H, shape.W, &err), err);
-    assert_status_ok(step_bench(device, &config, &room.observation, 1, &bench, &err), err);
+    assert_status_ok(step_bench(device, &config, &room.observation, MEASURE_STEP, 1, &bench, &err), err);
     assert_int_equal(bench.particles, shape.N);
     room_video_free(&room);
     return (double)(bench.tape_bytes + bench.scratch_bytes);

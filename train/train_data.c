@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/progress.h"
 #include "base/random.h"
 #include "train/schedule.h"
 
@@ -201,17 +202,22 @@ static Status share_changes(TrainData *data, Error *err) {
     return status;
 }
 
-Status train_data_count_changes(TrainData *data, Error *err) {
+Status train_data_count_changes(TrainData *data, const Log *log, Error *err) {
+    Progress progress;
     Status status = STATUS_OK;
     size_t first, end;
     if (!(data->config->train.busy_starts > 0)) return STATUS_OK;
     ranks_share(data->ranks, (size_t)data->episode_count, &first, &end);
+    progress_start(&progress, log, "look for changes", "episodes", 0, end - first);
     for (size_t e = 0; e < (size_t)data->episode_count && status == STATUS_OK; e++) {
         TrainEpisode *episode = &data->episodes[e];
         episode->changes = calloc(frames_of(data, episode) + 1, sizeof *episode->changes);
         if (!episode->changes) return error_set(err, STATUS_FAILED, "out of memory for the frames of an episode");
-        if (e >= first && e < end) status = count_changes(data, episode, err);
+        if (e < first || e >= end) continue;
+        status = count_changes(data, episode, err);
+        progress_update(&progress, e + 1 - first, NULL);
     }
+    if (status == STATUS_OK) progress_end(&progress, NULL);
     return status == STATUS_OK && data->ranks ? share_changes(data, err) : status;
 }
 

@@ -39,7 +39,7 @@ void train_data_close(TrainData *data); // accepts {0}
 
 // Counts the pixels whose depth changes by more than gnn.moving_threshold, for train.busy_starts. Reads every training
 // episode once; ranks divide them.
-Status train_data_count_changes(TrainData *data, Error *err);
+Status train_data_count_changes(TrainData *data, const Log *log, Error *err);
 // Starts the stream at an optimiser step: this rank's episodes of its batch, then of the next. `config` and `data` must
 // outlive it.
 Status train_data_start(TrainData *data, long step, Error *err);

@@ -337,7 +337,7 @@ static Status prepare(Trainer *t, Error *err) {
 // The weights by which start frames of episodes are drawn.
 static Status measure_starts(Trainer *t, Error *err) {
     if (!schedule_has_images(&t->config.train, t->config.train.steps - 1)) return STATUS_OK;
-    return train_data_count_changes(&t->data, err);
+    return train_data_count_changes(&t->data, t->options->log, err);
 }
 
 // Prepares the first step, with folder and data open.

@@ -71,7 +71,7 @@ static void a_step_has_few_commands(void **state) {
     config.model.precision = PRECISION_BF16;
     cuda_on_cpu_skip(true);
     assert_status_ok(cuda_on_cpu_open(&device, &err), err);
-    assert_status_ok(step_bench(device, &config, &room.observation, 1, &bench, &err), err);
+    assert_status_ok(step_bench(device, &config, &room.observation, MEASURE_STEP, 1, &bench, &err), err);
     device_close(device);
     cuda_on_cpu_skip(false);
     room_video_free(&room);
