@@ -53,7 +53,7 @@ grep -q "past_particles" "$folder/stdout" && fail "inspect tells of past particl
 expect 0 "kind" "" "$VPD" inspect "$data"
 line kind "data set"; line episodes 3; line frames 9; line width 64; line mask yes
 expect 0 "kind" "" "$VPD" inspect "$run"
-line kind run; line checkpoints step_00000001.h5; line step 1
+line kind run; line checkpoints "step_00000000.h5 step_00000001.h5"; line step 1
 expect 0 "kind" "" "$VPD" inspect "$run/checkpoints/step_00000001.h5"
 line kind checkpoint; line contents training; line N 300; line half no
 expect 0 "kind" "" "$VPD" inspect "$folder/w.safetensors"
