@@ -256,9 +256,8 @@ static void test_compressed(void **state) {
     refuse(options, "demo.hdf5:/observations/images/agentview: frame 0: the JPEG is damaged");
 }
 
-// Metres in place of OpenGL's buffer.
-static void test_no_buffer(void **state) {
-    (void)state;
+// Numbers that no OpenGL buffer has, such as metres.
+static void refuse_buffer_of(float value) {
     scene_replace(3, 2, 24, 32, SCENE_MOVING);
     write_robomimic(true);
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
@@ -271,12 +270,18 @@ static void test_no_buffer(void **state) {
     for (int i = 0; i < rank; i++) count *= (size_t)size[i];
     float *metres = malloc(count * sizeof *metres);
     assert_non_null(metres);
-    for (size_t i = 0; i < count; i++) metres[i] = 1.5f;
+    for (size_t i = 0; i < count; i++) metres[i] = value;
     assert_true(H5Dwrite(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, metres) >= 0);
     free(metres);
     H5Sclose(space), H5Dclose(data), H5Fclose(file);
     write_cameras("\"upside_down\": true, \"depth_near\": 0.1, \"depth_far\": 20, \"fps\": 20", true);
     refuse(with_cameras(), "expected OpenGL's buffer, 0 to 1");
+}
+
+static void test_no_buffer(void **state) {
+    (void)state;
+    refuse_buffer_of(1.5f);
+    refuse_buffer_of(-0.5f);
 }
 
 static void test_missing(void **state) {

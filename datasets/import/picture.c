@@ -183,7 +183,7 @@ static Status to_metres(const PosedSet *set, const PosedImage *image, const Lens
         for (int x = 0; x < in->W; x++, to++) {
             size_t at = (size_t)y * (size_t)in->W + (size_t)x;
             double units = in->type == PIXEL_F32 ? ((float *)in->pixels)[at] : ((uint16_t *)in->pixels)[at];
-            if (set->coding == DEPTH_BUFFER && units > 1) {
+            if (set->coding == DEPTH_BUFFER && (units < 0 || units > 1)) {
                 image_free(out);
                 return error_set(err, STATUS_BAD_INPUT,
                                  "%s: expected OpenGL's buffer, 0 to 1, as depth_near and depth_far say, found %g; "
