@@ -26,7 +26,7 @@ typedef struct Evaluation {
     EvalPictures drawn, rest; // all views, drawn with the predicted particles and with those of step 0
     uint8_t *moving, *valid;  // (H,W)
     size_t pixels;            // capacity of the buffers, all views together
-    bool masks, changes;      // how moving pixels were found: from object masks, from colour changes
+    EvalMoving how;
 } Evaluation;
 
 static void evaluation_free(Evaluation *e) {
@@ -91,12 +91,6 @@ static Status draw_step(Evaluation *e, size_t step, Error *err) {
 
 // ---- comparing pictures
 
-static void find_moving(Evaluation *e, size_t at, size_t pixels) {
-    if (e->now.mask) mask_from_objects(e->now.mask + at, pixels, e->moving);
-    else mask_from_change(e->now.rgb + 3 * at, e->last.rgb + 3 * at, METRICS_CHANGE_THRESHOLD, pixels, e->moving);
-    *(e->now.mask ? &e->masks : &e->changes) = true;
-}
-
 // Pixels that are measured; NULL: all.
 static const uint8_t *find_valid(Evaluation *e, int view) {
     bool crop = e->model->config.data.crop && e->info->bounds;
@@ -116,7 +110,7 @@ static Status compare_view(Evaluation *e, int step, int view, Error *err) {
     } predicted[METHOD_COUNT] = {[METHOD_MODEL] = {e->drawn.rgb, e->drawn.depth},
                                  [METHOD_COPY] = {e->last.rgb, e->last.depth},
                                  [METHOD_UNMOVED] = {e->rest.rgb, e->rest.depth}};
-    find_moving(e, at, pixels);
+    eval_mask_moving((EvalPixels){&e->now, view}, &e->last, &e->how, e->moving);
     ReportImage image = {.step = step,
                          .view = view,
                          .heldout = e->rollout.heldout[view],
@@ -208,23 +202,19 @@ static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *er
 
 static void write_heading(const Evaluation *e, const EvalPlan *plan) {
     Report *report = e->report;
-    char change[80];
     report->episodes = plan->episodes;
     report->time_step = e->rollout.time_step;
     find_up(e, dataset_episode(e->dataset, plan->rollouts[plan->count - 1].episode),
             report->up); // not this rank's last
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
-    snprintf(change, sizeof change, "pixels that changed by more than %g since the last input frame",
-             METRICS_CHANGE_THRESHOLD);
-    snprintf(report->moving, sizeof report->moving, "%s%s%s", e->masks ? "pixels of objects (mask)" : "",
-             e->masks && e->changes ? ", or " : "", e->changes ? change : "");
+    eval_moving_words(e->how, report->moving, sizeof report->moving);
 }
 
 // How moving pixels were found by any process.
 static Status join_masks(Evaluation *e, Error *err) {
-    double found[] = {e->masks, e->changes};
+    double found[] = {e->how.masks, e->how.changes};
     Status status = ranks_sum(e->options->ranks, found, 2, err);
-    e->masks = found[0] > 0, e->changes = found[1] > 0;
+    e->how = (EvalMoving){found[0] > 0, found[1] > 0};
     return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/image.h"
+#include "infer/eval_masks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,8 @@ typedef struct Evaluation {
     Frames before, now; // all views of the last input frame and of the frame that is measured
     uint8_t *moving;    // (H,W)
     size_t pixels;
-    size_t found;        // number of pictures
-    bool masks, changes; // how moving pixels were found: from object masks, from colour changes
+    size_t found; // number of pictures
+    EvalMoving how;
 } Evaluation;
 
 static bool wanted(const Evaluation *e, const EpisodeInfo *info) {
@@ -96,13 +97,6 @@ static Status need_pixels(Evaluation *e, size_t pixels, Error *err) {
                      : error_set(err, STATUS_FAILED, "out of memory to compare pictures of %zu pixels", pixels);
 }
 
-static void find_moving(Evaluation *e, size_t pixels, int view) {
-    size_t at = (size_t)view * pixels;
-    if (e->now.mask) mask_from_objects(e->now.mask + at, pixels, e->moving);
-    else mask_from_change(e->now.rgb + 3 * at, e->before.rgb + 3 * at, METRICS_CHANGE_THRESHOLD, pixels, e->moving);
-    *(e->now.mask ? &e->masks : &e->changes) = true;
-}
-
 // Compares the picture with the truth, and the last input frame with it.
 static Status measure_view(Evaluation *e, const EpisodeInfo *info, int view, int step, const char *path, Error *err) {
     Image image = {0};
@@ -113,7 +107,7 @@ static Status measure_view(Evaluation *e, const EpisodeInfo *info, int view, int
     if (status == STATUS_OK) status = find_depth(e, info, view, frame, &depth, err);
     if (status == STATUS_OK) status = need_pixels(e, pixels, err);
     if (status != STATUS_OK) goto done;
-    find_moving(e, pixels, view);
+    eval_mask_moving((EvalPixels){&e->now, view}, &e->before, &e->how, e->moving);
     ReportImage measured = {.method = METHOD_MODEL,
                             .step = step,
                             .view = view,
@@ -191,11 +185,7 @@ static void write_heading(const Evaluation *e) {
     snprintf(report->model, sizeof report->model, "pictures in %.480s", e->options->folder);
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
     split_words(e->options, report->split);
-    char change[80];
-    snprintf(change, sizeof change, "pixels that changed by more than %g since the last input frame",
-             METRICS_CHANGE_THRESHOLD);
-    snprintf(report->moving, sizeof report->moving, "%s%s%s", e->masks ? "pixels of objects (mask)" : "",
-             e->masks && e->changes ? ", or " : "", e->changes ? change : "");
+    eval_moving_words(e->how, report->moving, sizeof report->moving);
 }
 
 static Status nothing_found(const Evaluation *e, Error *err) {

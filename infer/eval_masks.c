@@ -2,8 +2,26 @@
 #include "infer/eval_masks.h"
 
 #include "base/camera.h"
+#include "infer/metrics.h"
 
 #include <math.h>
+#include <stdio.h>
+
+void eval_mask_moving(EvalPixels pixels, const Frames *before, EvalMoving *how, uint8_t *mask) {
+    const Frames *f = pixels.now;
+    size_t count = (size_t)f->H * (size_t)f->W, at = (size_t)pixels.view * count;
+    if (f->mask) mask_from_objects(f->mask + at, count, mask);
+    else mask_from_change(f->rgb + 3 * at, before->rgb + 3 * at, METRICS_CHANGE_THRESHOLD, count, mask);
+    *(f->mask ? &how->masks : &how->changes) = true;
+}
+
+void eval_moving_words(EvalMoving how, char *out, size_t size) {
+    char change[80];
+    snprintf(change, sizeof change, "pixels that changed by more than %g since the last input frame",
+             METRICS_CHANGE_THRESHOLD);
+    snprintf(out, size, "%s%s%s", how.masks ? "pixels of objects (mask)" : "", how.masks && how.changes ? ", or " : "",
+             how.changes ? change : "");
+}
 
 // The world point of a pixel; false without depth.
 static bool point_of(EvalPixels pixels, int pixel, double point[3]) {

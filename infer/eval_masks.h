@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks (H,W) of the pixels that an evaluation measures: 1 or 0. Each function clears pixels.
+// Masks (H,W) of the pixels that an evaluation measures: 1 or 0.
 #ifndef VPD_INFER_EVAL_MASKS_H
 #define VPD_INFER_EVAL_MASKS_H
 
@@ -10,6 +10,17 @@ typedef struct EvalPixels {
     const Frames *now; // the frame that is measured
     int view;
 } EvalPixels;
+
+// How moving pixels were found: by masks of objects, by changes of colour.
+typedef struct EvalMoving {
+    bool masks, changes;
+} EvalMoving;
+
+// Writes the mask of moving pixels: those of objects, or without masks those that have changed since `before`, by more
+// than METRICS_CHANGE_THRESHOLD. *how is added to.
+void eval_mask_moving(EvalPixels pixels, const Frames *before, EvalMoving *how, uint8_t *mask);
+// The same in words, for Report.moving.
+void eval_moving_words(EvalMoving how, char *out, size_t size);
 
 // Clears pixels without depth and those whose point lies outside the box (2,3).
 void eval_mask_box(EvalPixels pixels, const double *box, uint8_t *mask);
