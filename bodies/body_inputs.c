@@ -62,10 +62,10 @@ _Static_assert(OUTWARDS + 3 == BODY_FEATURES, "each column has its place");
 
 static void see_surfaces(const Making *m) {
     real least = m->scales->reach;
-    double centre[3] = {(double)m->middle[0], (double)m->middle[1], (double)m->middle[2]}, square = 0;
+    double square = 0;
     NearPatches near;
     for (size_t i = m->first; i < m->last; i++) square = fmax(square, squared_distance(m->set->now + 3 * i, m->middle));
-    surfaces_about(m->set, m->window, m->middle, centre, sqrt(square), m->scales->reach, &near);
+    surfaces_about(m->set, m->window, m->middle, m->middle, sqrt(square), m->scales->reach, &near);
     for (size_t i = m->first; i < m->last; i++) {
         const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
         real *out = m->in->feature + BODY_FEATURES * i, distance, sign = 1, along = 0;

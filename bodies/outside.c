@@ -22,16 +22,15 @@ static double side_of(const SurfacePatch *patch, const real *middle) {
     return height_above(patch, middle) < 0 ? -1 : 1;
 }
 
-void surfaces_about(const BodySet *set, size_t window, const real *middle, const double *centre, double radius,
+void surfaces_about(const BodySet *set, size_t window, const real *middle, const real *centre, double radius,
                     real reach, NearPatches *out) {
-    const real x[3] = {(real)centre[0], (real)centre[1], (real)centre[2]};
     memcpy(out->middle, middle, sizeof out->middle);
     out->reach = reach, out->count = 0, out->behind = false;
     radius *= 1.0001; // rounding
     for (size_t p = set->first_patch[window]; p < set->first_patch[window + 1]; p++) {
         const SurfacePatch *patch = &set->patch[p];
-        double along = side_of(patch, middle) * height_above(patch, x),
-               across = sqrt(fmax(squared_distance(x, patch->position) - along * along, 0));
+        double along = side_of(patch, middle) * height_above(patch, centre),
+               across = sqrt(fmax(squared_distance(centre, patch->position) - along * along, 0));
         if (across > radius + (double)patch->radius || along - radius >= (double)reach) continue;
         out->patch[out->count++] = *patch;
         out->behind = out->behind || along < radius;
@@ -179,8 +178,9 @@ static double slack_of(const BodySet *set, size_t window) {
 static void leave_surfaces(const BodySet *set, size_t window, size_t b, real reach, double slack, RigidMotion *motion) {
     Shape shape = shape_of(set, b, motion);
     NearPatches near;
-    const real now[3] = {(real)motion->from[0], (real)motion->from[1], (real)motion->from[2]};
-    surfaces_about(set, window, now, shape.middle, shape.radius, reach, &near);
+    const real now[3] = {(real)motion->from[0], (real)motion->from[1], (real)motion->from[2]},
+               next[3] = {(real)shape.middle[0], (real)shape.middle[1], (real)shape.middle[2]};
+    surfaces_about(set, window, now, next, shape.radius, reach, &near);
     double most = near.behind;
     for (int round = 0; round < ROUNDS && most > 0; round++) {
         double out[3] = {0}, normal[3] = {0};

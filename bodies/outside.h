@@ -14,7 +14,7 @@ typedef struct NearPatches {
 } NearPatches;
 
 // Of a body whose points are within `radius` of `centre`.
-void surfaces_about(const BodySet *set, size_t window, const real *middle, const double *centre, double radius,
+void surfaces_about(const BodySet *set, size_t window, const real *middle, const real *centre, double radius,
                     real reach, NearPatches *out);
 // The patch nearest to x whose plane is within reach, and the distance from that plane, negative behind it; NULL: none,
 // and the distance is `reach`. *sign turns its normal to the side of the middle.
