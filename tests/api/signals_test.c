@@ -225,7 +225,7 @@ static void waiting_signals_end_training(void **state) {
                                      .context = &number};
         told = 0;
         assert_vpd_error(vpd_train(&options, NULL, &err), VPD_STOPPED, err, "stopped by SIG");
-        assert_int_equal(handled[i], before + 1); // the host's handler has run now
+        assert_int_equal(handled[i], before + 1);       // the host's handler has run now
         assert_int_equal(count_checkpoints(folder), 2); // of the start and of the stop
     }
 }
