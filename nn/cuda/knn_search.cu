@@ -3,160 +3,187 @@
 // boxes come first, those beyond the k-th found are skipped. A box's distance is computed by the same operations in the
 // same order as a point's (no fused multiply-add in this file), and rounding is monotone: it never exceeds that of a
 // point inside.
+//
+// What was found is a list of keys, squared distance << 32 | index: their order is that of the results. The first 32
+// stand in a register of each lane, so taking a point is a shuffle. Where many of a leaf's points are wanted, as in the
+// first one, they are sorted and merged with the list at once.
 #include "nn/cuda/functions.h"
 #include "nn/cuda/knn_tree.h"
 
-constexpr uint64_t NOTHING = ~uint64_t{0};
+constexpr uint64_t EMPTY = uint64_t{0x7f800000} << 32 | INT32_MAX; // infinity, no index
+constexpr unsigned CLOSED = ~0u;                                   // above the bits of every distance
+constexpr int FEW = 8; // so many points of a leaf are taken one by one: 20 instructions each, where merging takes 190
 
-// A warp's shared memory.
-struct Room {
-    uint64_t *member; // (levels, 32) distance << 32 | lane of each member of the open node, NOTHING once looked at
-    real *d2;         // (k) the nearest so far, ordered by (d2, id)
-    int32_t *id;
-};
-
-// A warp's query, its coordinates in registers: loops over them have constant bounds. The limits are those of the last
-// on the list: what a neighbour must be below.
-struct Query {
-    real x[KNN_MAX_DIMS];
+// A warp's query, its coordinates in registers. All loads of a member are on their way before the first is used, since
+// their number is a constant.
+template <int DIMS> struct Query {
+    real x[DIMS];
     int32_t self;
     int k;
-    Room room;
-    real limit;
-    int32_t last;
+    uint64_t nearest; // lane i: the i-th nearest so far
+    uint64_t *more;   // (k / 32 rounded up - 1, 32) shared memory: the further ones; each lane has a column
+    uint64_t limit;   // what a neighbour must be below: the k-th
+    unsigned *opened; // (levels, 32) shared memory: `open_node` of the nodes above the open one
 };
 
-static __device__ inline bool takes(const Query &q, real d2, int32_t id) {
-    return d2 < q.limit || (d2 == q.limit && id < q.last);
+static __device__ inline uint64_t key_of(real d2, int32_t id) {
+    return static_cast<uint64_t>(__float_as_uint(d2)) << 32 | static_cast<uint32_t>(id);
 }
 
-// Entries that come later move one place on, from the end of the list; the new one takes the first such place.
-static __device__ void insert(Query *q, real d2, int32_t id) {
-    int place = 0;
-    for (int base = (q->k - 1) / static_cast<int>(CUDA_WARP) * static_cast<int>(CUDA_WARP); base >= 0;
-         base -= static_cast<int>(CUDA_WARP)) {
-        int at = base + static_cast<int>(cuda_lane());
-        bool there = at < q->k;
-        real here = there ? q->room.d2[at] : 0;
-        int32_t here_id = there ? q->room.id[at] : 0;
-        bool later = there && (here > d2 || (here == d2 && here_id > id));
-        place += __popc(__ballot_sync(WHOLE_WARP, there && !later));
-        if (later && at + 1 < q->k) {
-            q->room.d2[at + 1] = here;
-            q->room.id[at + 1] = here_id;
-        }
-        __syncwarp();
+// The smaller or the larger of the keys of two lanes.
+static __device__ inline uint64_t exchange(uint64_t key, unsigned bit, bool larger) {
+    uint64_t other = __shfl_xor_sync(WHOLE_WARP, key, bit);
+    return (other < key) == larger ? key : other;
+}
+
+// Bitonic sort of a warp's keys, largest first.
+static __device__ inline uint64_t sort_down(uint64_t key) {
+    for (unsigned run = 2; run <= CUDA_WARP; run *= 2)
+        for (unsigned bit = run / 2; bit > 0; bit /= 2)
+            key = exchange(key, bit, ((cuda_lane() & bit) == 0) == ((cuda_lane() & run) == 0));
+    return key;
+}
+
+// The smallest 32 of two lists, smallest first: `up` is sorted so, `down` the other way.
+static __device__ inline uint64_t merge(uint64_t up, uint64_t down) {
+    uint64_t key = down < up ? down : up;
+    for (unsigned bit = CUDA_WARP / 2; bit > 0; bit /= 2) key = exchange(key, bit, (cuda_lane() & bit) != 0);
+    return key;
+}
+
+// Puts `key` into a row of 32, smallest first.
+static __device__ inline uint64_t insert(uint64_t row, uint64_t key) {
+    uint64_t before = __shfl_up_sync(WHOLE_WARP, row, 1);
+    if (row <= key) return row;
+    return cuda_lane() == 0 || before <= key ? key : before;
+}
+
+template <int DIMS> static __device__ void take(Query<DIMS> *q, uint64_t key) {
+    uint64_t last = __shfl_sync(WHOLE_WARP, q->nearest, CUDA_WARP - 1);
+    q->nearest = insert(q->nearest, key);
+    uint64_t row = q->nearest;
+    for (int i = static_cast<int>(CUDA_WARP); i < q->k; i += static_cast<int>(CUDA_WARP)) {
+        uint64_t *place = &q->more[i - static_cast<int>(CUDA_WARP) + static_cast<int>(cuda_lane())];
+        key = key < last ? last : key; // the one that the row before gave up
+        row = *place;
+        last = __shfl_sync(WHOLE_WARP, row, CUDA_WARP - 1);
+        *place = row = insert(row, key);
     }
-    if (cuda_lane() == 0) {
-        q->room.d2[place] = d2;
-        q->room.id[place] = id;
-    }
-    __syncwarp();
-    q->limit = q->room.d2[q->k - 1];
-    q->last = q->room.id[q->k - 1];
+    q->limit = __shfl_sync(WHOLE_WARP, row, (q->k - 1) % static_cast<int>(CUDA_WARP));
 }
 
 // Each lane has a point of the leaf.
-static __device__ void look_at_leaf(const KnnTree &tree, size_t leaf, Query *q) {
+template <int DIMS> static __device__ void look_at_leaf(const KnnTree &tree, size_t leaf, Query<DIMS> *q) {
     real d2 = 0;
-    for (int d = 0; d < KNN_MAX_DIMS && d < tree.dims; d++) {
-        real e = tree.leaf[(leaf * static_cast<size_t>(tree.dims) + static_cast<size_t>(d)) * KNN_WIDTH + cuda_lane()] -
-                 q->x[d];
+    for (int d = 0; d < DIMS; d++) {
+        real e = tree.leaf[(leaf * DIMS + static_cast<size_t>(d)) * KNN_WIDTH + cuda_lane()] - q->x[d];
         d2 += e * e;
     }
     int32_t id = tree.id[leaf * KNN_WIDTH + cuda_lane()];
-    unsigned wanted = __ballot_sync(WHOLE_WARP, id != q->self && takes(*q, d2, id));
+    uint64_t key = id == q->self ? EMPTY : key_of(d2, id);
+    if (q->k == 1) {
+        q->nearest = q->limit = warp_min(key < q->limit ? key : q->limit);
+        return;
+    }
+    unsigned wanted = __ballot_sync(WHOLE_WARP, key < q->limit);
+    if (q->k <= static_cast<int>(CUDA_WARP) && __popc(wanted) > FEW) {
+        q->nearest = merge(q->nearest, sort_down(key));
+        q->limit = __shfl_sync(WHOLE_WARP, q->nearest, q->k - 1);
+        return;
+    }
     for (; wanted; wanted &= wanted - 1) {
-        int lane = __ffs(static_cast<int>(wanted)) - 1;
-        real next = __shfl_sync(WHOLE_WARP, d2, lane);
-        int32_t next_id = __shfl_sync(WHOLE_WARP, id, lane);
-        if (takes(*q, next, next_id)) insert(q, next, next_id); // the limit may have fallen
+        uint64_t next = __shfl_sync(WHOLE_WARP, key, __ffs(static_cast<int>(wanted)) - 1);
+        if (next < q->limit) take(q, next); // the limit may have fallen
     }
 }
 
-// Each lane has a member of the node, of level - 1.
-static __device__ void open_node(const KnnTree &tree, int level, size_t node, const Query &q) {
-    size_t member = node * KNN_WIDTH + cuda_lane();
-    uint64_t key = NOTHING;
-    if (member < tree.nodes[level - 1]) {
-        const real *low = tree.box[level - 1] + member * 2 * static_cast<size_t>(tree.dims), *high = low + tree.dims;
-        real d2 = 0;
-        for (int d = 0; d < KNN_MAX_DIMS && d < tree.dims; d++) {
-            real e = fmaxf(fmaxf(low[d] - q.x[d], q.x[d] - high[d]), 0);
-            d2 += e * e;
-        }
-        key = static_cast<uint64_t>(__float_as_uint(d2)) << 32 | cuda_lane();
+// Each lane has a member of the node, of level - 1: the bits of its box's squared distance, CLOSED beyond the last.
+template <int DIMS>
+static __device__ unsigned open_node(const KnnTree &tree, int level, size_t node, const Query<DIMS> &q) {
+    if (node * KNN_WIDTH + cuda_lane() >= tree.nodes[level - 1]) return CLOSED;
+    real d2 = 0;
+    for (int d = 0; d < DIMS; d++) {
+        real low = *knn_box(tree, level - 1, node * KNN_WIDTH + cuda_lane(), d),
+             high = *knn_box(tree, level - 1, node * KNN_WIDTH + cuda_lane(), DIMS + d),
+             e = fmaxf(fmaxf(low - q.x[d], q.x[d] - high), 0);
+        d2 += e * e;
     }
-    q.room.member[static_cast<size_t>(level) * CUDA_WARP + cuda_lane()] = key; // read by this lane alone
+    return __float_as_uint(d2);
 }
 
-// The open node's nearest member that may hold a neighbour, which is then closed; NOTHING when there is none.
-static __device__ uint64_t next_member(const KnnTree &tree, int level, size_t node, const Query &q) {
-    uint64_t *own = &q.room.member[static_cast<size_t>(level) * CUDA_WARP + cuda_lane()], key = *own;
-    bool wanted = key != NOTHING && takes(q, __uint_as_float(static_cast<unsigned>(key >> 32)),
-                                          tree.first[level - 1][node * KNN_WIDTH + cuda_lane()]);
-    uint64_t nearest = warp_min(wanted ? key : NOTHING);
-    if (nearest == key) *own = NOTHING;
-    return nearest;
+// The lane of the open node's nearest member that may hold a neighbour, which is then closed; -1 when there is none.
+template <int DIMS>
+static __device__ int next_member(const KnnTree &tree, int level, size_t node, const Query<DIMS> &q, unsigned *member) {
+    unsigned limit = static_cast<unsigned>(q.limit >> 32);
+    bool wanted = *member < limit ||
+                  (*member == limit && static_cast<unsigned>(tree.first[level - 1][node * KNN_WIDTH + cuda_lane()]) <
+                                           static_cast<unsigned>(q.limit)); // ties go to the smaller index
+    unsigned nearest = warp_min(wanted ? *member : CLOSED);
+    if (nearest == CLOSED) return -1;
+    int lane = __ffs(static_cast<int>(__ballot_sync(WHOLE_WARP, wanted && *member == nearest))) - 1;
+    if (static_cast<int>(cuda_lane()) == lane) *member = CLOSED;
+    return lane;
 }
 
 // Depth first; a node's parent follows from its number.
-static __device__ void walk(const KnnTree &tree, Query *q) {
+template <int DIMS> static __device__ void walk(const KnnTree &tree, Query<DIMS> *q) {
     int level = tree.levels - 1;
     size_t node = 0;
     if (level == 0) look_at_leaf(tree, 0, q);
-    else open_node(tree, level, 0, *q);
+    unsigned member = level > 0 ? open_node(tree, level, 0, *q) : CLOSED;
     while (level > 0 && level < tree.levels) {
-        uint64_t member = next_member(tree, level, node, *q);
-        size_t child = node * KNN_WIDTH + member % CUDA_WARP;
-        if (member == NOTHING) {
-            level++;
+        int lane = next_member(tree, level, node, *q, &member);
+        size_t child = node * KNN_WIDTH + static_cast<size_t>(lane);
+        unsigned *opened = &q->opened[static_cast<size_t>(level) * CUDA_WARP + cuda_lane()]; // read by this lane alone
+        if (lane < 0) {
             node /= KNN_WIDTH;
+            if (++level < tree.levels) member = opened[CUDA_WARP];
         } else if (level == 1) {
             look_at_leaf(tree, child, q);
         } else {
+            *opened = member;
             node = child;
-            open_node(tree, --level, node, *q);
+            member = open_node(tree, --level, node, *q);
         }
     }
 }
 
+// Keys of neighbours beyond the first 32.
+static __host__ __device__ inline size_t more_keys(int k) {
+    return (static_cast<size_t>(k) + CUDA_WARP - 1) / CUDA_WARP * CUDA_WARP - CUDA_WARP;
+}
 static __host__ __device__ inline size_t room_bytes(int levels, int k) {
-    return static_cast<size_t>(levels) * CUDA_WARP * sizeof(uint64_t) +
-           ((static_cast<size_t>(k) + 1) / 2 * 2) * (sizeof(real) + sizeof(int32_t));
+    return more_keys(k) * sizeof(uint64_t) + static_cast<size_t>(levels) * CUDA_WARP * sizeof(unsigned);
 }
 
-static __device__ Room room_at(unsigned char *memory, int levels, int k) {
-    Room room;
-    room.member = reinterpret_cast<uint64_t *>(memory);
-    room.d2 = reinterpret_cast<real *>(room.member + static_cast<size_t>(levels) * CUDA_WARP);
-    room.id = reinterpret_cast<int32_t *>(room.d2 + k);
-    return room;
+static __device__ void write_key(const KnnArgs &a, size_t query, size_t i, uint64_t key) {
+    if (i >= static_cast<size_t>(a.k)) return;
+    size_t at = query * static_cast<size_t>(a.k) + i;
+    int32_t id = static_cast<int32_t>(key);
+    a.index[at] = id == INT32_MAX ? -1 : id;
+    if (a.distance2) a.distance2[at] = __uint_as_float(static_cast<unsigned>(key >> 32));
 }
 
-static __global__ void search(KnnTree tree, KnnArgs a) {
+// As many queries as points are mostly the points themselves: in the order of the leaves a block's warps read the same
+// nodes.
+template <int DIMS> static __global__ void search(KnnTree tree, KnnArgs a) {
     SHARED(unsigned char, memory);
-    Query q = {};
+    bool themselves = a.queries == tree.points;
+    size_t more = more_keys(a.k);
+    Query<DIMS> q = {};
     q.k = a.k;
-    q.room = room_at(memory + cuda_warp() * room_bytes(tree.levels, a.k), tree.levels, a.k);
-    WARP_LOOP(query, a.queries) {
-        for (int d = 0; d < KNN_MAX_DIMS && d < tree.dims; d++)
+    q.more = reinterpret_cast<uint64_t *>(memory + cuda_warp() * room_bytes(tree.levels, a.k));
+    q.opened = reinterpret_cast<unsigned *>(q.more + more);
+    WARP_LOOP(task, a.queries) {
+        size_t query = themselves ? static_cast<size_t>(tree.id[task]) : task;
+        for (int d = 0; d < DIMS; d++)
             q.x[d] = knn_coordinate(a.query, a.query_extra, a.extra, query, static_cast<size_t>(d));
         q.self = a.self ? a.self[query] : -1;
-        q.limit = INFINITY;
-        q.last = INT32_MAX;
-        for (int i = static_cast<int>(cuda_lane()); i < a.k; i += static_cast<int>(CUDA_WARP)) {
-            q.room.d2[i] = INFINITY;
-            q.room.id[i] = INT32_MAX;
-        }
-        __syncwarp();
+        q.nearest = q.limit = EMPTY;
+        for (size_t i = cuda_lane(); i < more; i += CUDA_WARP) q.more[i] = EMPTY;
         walk(tree, &q);
-        for (int i = static_cast<int>(cuda_lane()); i < a.k; i += static_cast<int>(CUDA_WARP)) {
-            size_t at = query * static_cast<size_t>(a.k) + static_cast<size_t>(i);
-            a.index[at] = q.room.id[i] == INT32_MAX ? -1 : q.room.id[i];
-            if (a.distance2) a.distance2[at] = q.room.d2[i];
-        }
-        __syncwarp();
+        write_key(a, query, cuda_lane(), q.nearest);
+        for (size_t i = cuda_lane(); i < more; i += CUDA_WARP) write_key(a, query, CUDA_WARP + i, q.more[i]);
     }
 }
 
@@ -166,6 +193,8 @@ void knn_search_cuda(Device *device, const KnnIndex *index, const KnnArgs *a) {
     KnnTree tree = knn_tree_at(index->points, index->extra, index->tree, &bytes);
     size_t room = room_bytes(tree.levels, a->k), warps = CUDA_THREADS / CUDA_WARP;
     while (warps > 1 && warps * room > CUDA_USUAL_SHARED) warps /= 2;
-    LAUNCH(device, cuda_blocks(a->queries, warps), static_cast<unsigned>(warps * CUDA_WARP), warps * room, search, tree,
-           *a);
+    void (*const of_dims[])(KnnTree, KnnArgs) = {search<3>, search<4>, search<5>, search<6>, search<7>};
+    static_assert(sizeof of_dims / sizeof *of_dims == KNN_MAX_EXTRA + 1, "a kernel for each number of coordinates");
+    cuda_launch(device, "search", cuda_blocks(a->queries, warps), static_cast<unsigned>(warps * CUDA_WARP),
+                warps * room, of_dims[index->extra], tree, *a);
 }

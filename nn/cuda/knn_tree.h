@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points in the order of the cells of a fine grid along a space-filling curve (Morton order), in leaves of 32; boxes of
+// Points in the order of the cells of a fine grid along a space-filling curve (Hilbert's), in leaves of 32; boxes of
 // the leaves, of 32 leaves, and so on, tell what a query may skip. Everything stands in one piece of device memory
 // whose layout follows from the numbers of points and coordinates, so that the host reads nothing back.
 #ifndef VPD_NN_CUDA_KNN_TREE_H
@@ -19,7 +19,7 @@ struct KnnTree {
     real *leaf;                     // (nodes[0], dims, 32) coordinates, infinity beyond the last point
     int32_t *id;                    // (nodes[0], 32) index of the point, INT32_MAX beyond the last
     size_t nodes[KNN_MAX_LEVELS];   // at least one
-    real *box[KNN_MAX_LEVELS];      // (nodes, 2 low and high, dims); low = infinity of an empty node
+    real *box[KNN_MAX_LEVELS];      // (nodes / 32, 2 low and high, dims, 32); low = infinity of an empty node
     int32_t *first[KNN_MAX_LEVELS]; // (nodes) smallest index inside
 };
 
@@ -40,11 +40,17 @@ static inline KnnTree knn_tree_at(size_t points, size_t extra, void *memory, siz
         members = members ? (members + KNN_WIDTH - 1) / KNN_WIDTH : 1;
         if (tree.levels == 0) tree.leaf = static_cast<real *>(take(members * dims * KNN_WIDTH));
         if (tree.levels == 0) tree.id = static_cast<int32_t *>(take(members * KNN_WIDTH));
-        tree.box[tree.levels] = static_cast<real *>(take(members * 2 * dims));
+        tree.box[tree.levels] = static_cast<real *>(take((members + KNN_WIDTH - 1) / KNN_WIDTH * KNN_WIDTH * 2 * dims));
         tree.first[tree.levels] = static_cast<int32_t *>(take(members));
         tree.nodes[tree.levels] = members;
     }
     return tree;
+}
+
+// Side 0 .. 2 dims - 1 of a node's box: the low ones, then the high ones. Those of 32 nodes lie side by side.
+static __device__ inline real *knn_box(const KnnTree &tree, int level, size_t node, int side) {
+    size_t row = node / KNN_WIDTH * 2 * static_cast<size_t>(tree.dims) + static_cast<size_t>(side);
+    return tree.box[level] + row * KNN_WIDTH + node % KNN_WIDTH;
 }
 
 // Coordinate d of row i of x (rows of three) and extra (rows of `count`).

@@ -207,6 +207,15 @@ template <class T> __device__ inline T warp_min(T value) {
     return value;
 }
 
+// One instruction from sm_80 on.
+static __device__ inline unsigned warp_min(unsigned value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(WHOLE_WARP, value);
+#else
+    return warp_min<unsigned>(value);
+#endif
+}
+
 template <class T> __device__ inline T warp_max(T value) {
     for (int bits = CUDA_WARP / 2; bits > 0; bits /= 2) {
         T other = __shfl_xor_sync(WHOLE_WARP, value, bits);
