@@ -14,9 +14,10 @@ typedef struct Planning {
     Tape *tape;
     Device *device;
     const GnnConfig *c;
-    const GnnPlanInput *in;
+    size_t scenes;
+    const GnnPlanInput *in; // (scenes)
     GnnPlan *plan;
-    const GnnSet *present;
+    size_t *first_node; // (scenes + 1)
 } Planning;
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
@@ -40,11 +41,21 @@ static void choose_smallest(size_t count, const uint64_t *keys, size_t want, Key
     choose_sort(out, found);
 }
 
-// The nodes, particles chosen at random, in host memory; *count of them.
-static const int32_t *random_nodes(Planning *p, size_t *count) {
-    const GnnPlanInput *in = p->in;
+static const GnnSet *set_of(const Planning *p, size_t scene, size_t t) { return &p->in[scene].sets.set[t]; }
+static const GnnSet *present_of(const Planning *p, size_t scene) { return set_of(p, scene, p->c->T - 1); }
+
+// Rows of set t before those of `scene`.
+static size_t first_row(const Planning *p, size_t scene, size_t t) {
+    size_t row = 0;
+    for (size_t s = 0; s < scene; s++) row += set_of(p, s, t)->x->rows;
+    return row;
+}
+
+// The nodes of a scene, particles of it chosen at random, in host memory; *count of them.
+static const int32_t *random_nodes(Planning *p, size_t scene, size_t *count) {
+    const GnnPlanInput *in = &p->in[scene];
     RandomKey key = {in->seed, RANDOM_NODES, in->step * 64 + in->rollout_step, in->episode};
-    size_t N = p->plan->particles;
+    size_t N = present_of(p, scene)->x->rows;
     uint64_t *keys = tape_context(p->tape, (N + 1) * sizeof *keys);
     Keyed *items = tape_context(p->tape, (N + 1) * sizeof *items);
     int32_t *node = tape_context(p->tape, (N + 1) * sizeof *node);
@@ -56,20 +67,33 @@ static const int32_t *random_nodes(Planning *p, size_t *count) {
     return node;
 }
 
-// Uploads the nodes and, behind them, the numbers 0, 1, .. of themselves.
+static const int32_t *nodes_of(Planning *p, size_t scene, size_t *count) {
+    *count = p->in[scene].node_count;
+    return p->in[scene].nodes ? p->in[scene].nodes : random_nodes(p, scene, count);
+}
+
+// Uploads the nodes and, behind them, the numbers of each scene's own: 0, 1, ..
 static void choose_nodes(Planning *p) {
-    size_t count = p->in->node_count;
-    const int32_t *chosen = p->in->nodes ? p->in->nodes : random_nodes(p, &count);
-    int32_t *host = chosen ? tape_context(p->tape, (2 * count + 1) * sizeof *host) : NULL,
-            *node = host ? tape_memory(p->tape, 2 * count, sizeof *node) : NULL;
-    if (!node) return;
-    for (size_t i = 0; i < count; i++) {
-        host[i] = chosen[i];
-        host[count + i] = (int32_t)i;
+    const int32_t **chosen = tape_context(p->tape, p->scenes * sizeof *chosen);
+    for (size_t s = 0, count; chosen && s < p->scenes; s++) {
+        chosen[s] = nodes_of(p, s, &count);
+        if (p->device->failed) return;
+        p->first_node[s + 1] = p->first_node[s] + count;
     }
-    p->device->nn->upload(p->device, node, host, 2 * count * sizeof *node);
+    size_t all = p->device->failed ? 0 : p->first_node[p->scenes];
+    int32_t *host = tape_context(p->tape, (2 * all + 1) * sizeof *host),
+            *node = tape_memory(p->tape, 2 * all, sizeof *node);
+    if (!host || !node) return;
+    for (size_t s = 0; s < p->scenes; s++) {
+        size_t row = first_row(p, s, p->c->T - 1), first = p->first_node[s];
+        for (size_t i = first; i < p->first_node[s + 1]; i++) {
+            host[i] = (int32_t)row + chosen[s][i - first];
+            host[all + i] = (int32_t)(i - first);
+        }
+    }
+    p->device->nn->upload(p->device, node, host, 2 * all * sizeof *node);
     p->plan->node = node;
-    p->plan->nodes = count;
+    p->plan->nodes = all;
 }
 
 // ---- edges
@@ -81,43 +105,80 @@ static void *temporary(Planning *p, size_t count, size_t size) {
     return device_scratch_bytes(p->device, bytes);
 }
 
-// Positions that are searched, on the device.
+// Positions of all scenes on the device, one behind the other.
 typedef struct Points {
-    size_t count;
-    const real *x; // (count, 3)
+    const real *x; // (first[scenes], 3)
+    size_t *first; // (scenes + 1) in host memory
 } Points;
 
-static Points points_of(const GnnSet *set) { return (Points){set->x->rows, set->x->value}; }
+static Points points_of(Planning *p, size_t t) {
+    Points out = {set_of(p, 0, t)->x->value, tape_context(p->tape, (p->scenes + 1) * sizeof *out.first)};
+    for (size_t s = 0; out.first && s < p->scenes; s++) {
+        CHECK(set_of(p, s, t)->x->value == out.x + 3 * out.first[s]);
+        out.first[s + 1] = out.first[s] + set_of(p, s, t)->x->rows;
+    }
+    return out;
+}
 
 static Points node_points(Planning *p) {
     const GnnPlan *plan = p->plan;
     real *x = temporary(p, plan->nodes * 3, sizeof *x);
-    RowGatherArgs args = {plan->nodes, 3, 3, 0, p->present->x->value, plan->node, 1, x};
+    RowGatherArgs args = {plan->nodes, 3, 3, 0, present_of(p, 0)->x->value, plan->node, 1, x};
     if (!p->device->failed) p->device->nn->row_gather(p->device, &args);
-    return (Points){plan->nodes, x};
+    return (Points){x, p->first_node};
 }
 
-static void index_points(Planning *p, Points points, KnnIndex *index) {
-    KnnArgs args = {.points = points.count, .point = points.x};
-    if (!p->device->failed && points.count) knn_index(p->device, &p->device->scratch, &args, index);
+// Points sorted for searches, those of each scene on their own.
+typedef struct Index {
+    Points points;
+    KnnIndex *scene; // (scenes)
+} Index;
+
+static Index index_points(Planning *p, Points points) {
+    Index out = {points, tape_context(p->tape, p->scenes * sizeof *out.scene)};
+    for (size_t s = 0; s < p->scenes && !p->device->failed; s++) {
+        KnnArgs args = {.points = points.first[s + 1] - points.first[s], .point = points.x + 3 * points.first[s]};
+        knn_index(p->device, &p->device->scratch, &args, &out.scene[s]);
+    }
+    return out;
 }
 
-// Edges from every query to its k nearest of `points` indexed ones; lists live as long as the tape's tensors. `self`:
-// each query's own row among them, which is left out; NULL: none is.
-static GnnEdges nearest_edges(Planning *p, const KnnIndex *index, size_t points, Points queries, const int32_t *self,
-                              size_t k) {
-    k = min_size(k, self && points ? points - 1 : points);
-    int32_t *found = tape_memory(p->tape, queries.count * k, sizeof *found);
-    KnnArgs args = {.queries = queries.count, .query = queries.x, .self = self, .k = (int)k, .index = found};
-    if (!p->device->failed && queries.count && k) knn_search(p->device, index, &args);
-    return (GnnEdges){.groups = queries.count, .k = k, .others = points, .index = found};
+static size_t most_points(const Planning *p, Points points) {
+    size_t most = 0;
+    for (size_t s = 0; s < p->scenes; s++) {
+        size_t count = points.first[s + 1] - points.first[s];
+        if (count > most) most = count;
+    }
+    return most;
 }
 
-// 0, 1, .. count - 1 on the device.
-static const int32_t *own_numbers(Planning *p, size_t count) {
+// Edges from every query to its k nearest indexed points; lists live as long as the tape's tensors. `self`: each
+// query's own row among those of its scene, which is left out; NULL: none is.
+static GnnEdges nearest_edges(Planning *p, Index index, Points queries, const int32_t *self, size_t k) {
+    if (p->device->failed) return (GnnEdges){0};
+    size_t most = most_points(p, index.points), groups = queries.first[p->scenes];
+    k = min_size(k, self && most ? most - 1 : most);
+    int32_t *found = tape_memory(p->tape, groups * k, sizeof *found);
+    for (size_t s = 0; s < p->scenes && !p->device->failed; s++) {
+        size_t row = queries.first[s];
+        KnnArgs args = {.queries = queries.first[s + 1] - row,
+                        .query = queries.x + 3 * row,
+                        .self = self ? self + row : NULL,
+                        .k = (int)k,
+                        .first = (int32_t)index.points.first[s],
+                        .index = found + row * k};
+        if (args.queries && k) knn_search(p->device, &index.scene[s], &args);
+    }
+    return (GnnEdges){.groups = groups, .k = k, .others = index.points.first[p->scenes], .index = found};
+}
+
+// 0, 1, .. for the points of each scene, on the device.
+static const int32_t *own_numbers(Planning *p, Points points) {
+    size_t count = points.first[p->scenes];
     int32_t *host = tape_context(p->tape, (count + 1) * sizeof *host), *list = temporary(p, count, sizeof *list);
     if (!host || !list) return NULL;
-    for (size_t i = 0; i < count; i++) host[i] = (int32_t)i;
+    for (size_t s = 0; s < p->scenes; s++)
+        for (size_t i = points.first[s]; i < points.first[s + 1]; i++) host[i] = (int32_t)(i - points.first[s]);
     p->device->nn->upload(p->device, list, host, count * sizeof *list);
     return list;
 }
@@ -129,7 +190,7 @@ static void write_rows(Planning *p) {
     size_t T = p->c->T, M = counted ? plan->nodes : 0;
     PlanRowsArgs args = {.sets = T, .nodes = M};
     for (size_t t = 0; t < T; t++) {
-        args.particles[t] = p->in->sets.set[t].x->rows;
+        args.particles[t] = first_row(p, p->scenes, t);
         plan->mark[t] = args.mark[t] = tape_memory(p->tape, args.particles[t] * T, sizeof *args.mark[t]);
         args.edges[t] = plan->to_node[t];
         if (counted) plan->to_node[t].count = args.count[t] = tape_memory(p->tape, M, sizeof *args.count[t]);
@@ -143,45 +204,42 @@ static void write_rows(Planning *p) {
 static void plan_hierarchical(Planning *p) {
     GnnPlan *plan = p->plan;
     const GnnConfig *c = p->c;
-    KnnIndex index = {0};
     choose_nodes(p);
     if (p->device->failed) return;
-    Points nodes = node_points(p);
-    index_points(p, nodes, &index);
-    for (size_t t = 0; t < p->in->sets.count; t++)
-        plan->to_node[t] =
-            nearest_edges(p, &index, nodes.count, points_of(&p->in->sets.set[t]), NULL, c->k_particle_to_node);
-    plan->node_node = nearest_edges(p, &index, nodes.count, nodes, plan->node + nodes.count, c->k_node_to_node);
-    plan->to_particle = nearest_edges(p, &index, nodes.count, points_of(p->present), NULL, c->k_node_to_particle);
+    Points set[GNN_MAX_SETS], nodes = node_points(p);
+    Index index = index_points(p, nodes);
+    for (size_t t = 0; t < c->T; t++) {
+        set[t] = points_of(p, t);
+        plan->to_node[t] = nearest_edges(p, index, set[t], NULL, c->k_particle_to_node);
+    }
+    plan->node_node = nearest_edges(p, index, nodes, plan->node + plan->nodes, c->k_node_to_node);
+    plan->to_particle = nearest_edges(p, index, set[c->T - 1], NULL, c->k_node_to_particle);
     GnnEdges *all[GNN_MAX_SETS + 2] = {&plan->node_node, &plan->to_particle};
-    for (size_t t = 0; t < p->in->sets.count; t++) all[2 + t] = &plan->to_node[t];
-    edges_order(p->tape, 2 + p->in->sets.count, all);
+    for (size_t t = 0; t < c->T; t++) all[2 + t] = &plan->to_node[t];
+    edges_order(p->tape, 2 + c->T, all);
 }
 
 static void plan_flat(Planning *p) {
     GnnPlan *plan = p->plan;
-    KnnIndex index = {0}, before = {0};
-    Points now = points_of(p->present);
-    plan->nodes = now.count;
-    index_points(p, now, &index);
-    plan->node_node = nearest_edges(p, &index, now.count, now, own_numbers(p, now.count), p->c->k_node_to_node);
-    bool has_past = p->in->sets.count > 1;
-    if (has_past) {
-        Points past = points_of(p->present - 1);
-        index_points(p, past, &before);
-        plan->past = nearest_edges(p, &before, past.count, now, NULL, p->c->k_particle_to_node);
-    }
+    Points now = points_of(p, p->c->T - 1);
+    if (p->device->failed) return;
+    memcpy(p->first_node, now.first, (p->scenes + 1) * sizeof *now.first);
+    plan->nodes = now.first[p->scenes];
+    plan->node_node = nearest_edges(p, index_points(p, now), now, own_numbers(p, now), p->c->k_node_to_node);
+    bool has_past = p->c->T > 1;
+    if (has_past)
+        plan->past = nearest_edges(p, index_points(p, points_of(p, p->c->T - 2)), now, NULL, p->c->k_particle_to_node);
     edges_order(p->tape, 1 + has_past, (GnnEdges *[]){&plan->node_node, &plan->past});
 }
 
-void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, GnnPlan *plan) {
-    Planning p = {.tape = tape, .device = tape->device, .c = config, .in = input, .plan = plan};
-    ArenaMark mark = arena_mark(&tape->device->scratch), host = arena_mark(&tape->host);
+void gnn_plan_make(Tape *tape, const GnnConfig *config, size_t scenes, const GnnPlanInput *inputs, GnnPlan *plan) {
+    Planning p = {.tape = tape, .device = tape->device, .c = config, .scenes = scenes, .in = inputs, .plan = plan};
     *plan = (GnnPlan){0};
+    plan->first_node = p.first_node = tape_context(tape, (scenes + 1) * sizeof *p.first_node);
     if (tape->device->failed) return;
-    CHECK_EQ(input->sets.count, config->T);
-    p.present = &input->sets.set[input->sets.count - 1];
-    plan->particles = p.present->x->rows;
+    for (size_t s = 0; s < scenes; s++) CHECK_EQ(inputs[s].sets.count, config->T);
+    ArenaMark mark = arena_mark(&tape->device->scratch), host = arena_mark(&tape->host);
+    plan->particles = first_row(&p, scenes, config->T - 1);
     if (config->graph == GRAPH_HIERARCHICAL) plan_hierarchical(&p);
     if (config->graph == GRAPH_FLAT) plan_flat(&p);
     write_rows(&p);

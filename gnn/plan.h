@@ -4,6 +4,9 @@
 // tape_checkpoint); nodes and edges are then unchanged.
 //
 //   gnn_plan_make   T particle sets, keys  ->  GnnPlan
+//
+// A plan may be that of several scenes, which do not see each other: their particles stand one behind the other in each
+// set, and so do their nodes. One step of the dynamics then moves them all.
 #ifndef VPD_GNN_PLAN_H
 #define VPD_GNN_PLAN_H
 
@@ -23,6 +26,7 @@ typedef struct GnnSets {
     GnnSet set[GNN_MAX_SETS];
 } GnnSets;
 
+// Of a scene.
 typedef struct GnnPlanInput {
     GnnSets sets;
     uint32_t seed, step, episode, rollout_step;
@@ -32,7 +36,8 @@ typedef struct GnnPlanInput {
 } GnnPlanInput;
 
 typedef struct GnnPlan {
-    size_t particles, nodes;        // N, M
+    size_t particles, nodes;        // N, M, of all scenes
+    const size_t *first_node;       // (scenes + 1) in host memory
     const int32_t *node;            // (M) particle of the present set; NULL in a flat graph, where a node is a particle
     GnnEdges to_node[GNN_MAX_SETS]; // groups: particles of set t; other ends: nodes
     GnnEdges node_node;             // groups: receivers; other ends: senders, nearest first
@@ -42,8 +47,9 @@ typedef struct GnnPlan {
     const real *log_count;          // (M, T) log(1 + n_a^t)
 } GnnPlan;
 
-// Arrays live as long as the tape's tensors. If memory is short, the device is marked as failed.
-void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, GnnPlan *plan);
+// Of `scenes` inputs, whose tensors are rows of one tensor for each set, in order (join_rows). Arrays live as long as
+// the tape's tensors. If memory is short, the device is marked as failed.
+void gnn_plan_make(Tape *tape, const GnnConfig *config, size_t scenes, const GnnPlanInput *inputs, GnnPlan *plan);
 
 // The one-hot marks of times t: mark[t] (particles[t], sets). And of edges in order (edges_order) with `nodes` others
 // for each t: count[t][o] = edges that end in o, and log_count[o * sets + t] = log(1 + that).

@@ -139,10 +139,9 @@ static void gather(const SceneBodies *bodies, const Order *order, size_t group, 
     }
 }
 
-// The set's bodies are in the order of their numbers; index[number] is the place of each.
-static Status fill(BodySet *set, const SceneBodies *bodies, const Order *order, Points *points, int32_t *index,
-                   Error *err) {
-    body_set_clear(set);
+// A window of the set: its bodies are in the order of their numbers; index[number] is the place of each.
+static Status add_scene(BodySet *set, const SceneBodies *bodies, const Order *order, Points *points, int32_t *index,
+                        Error *err) {
     Status status = body_set_add_window(set, err);
     points->count = 0;
     gather(bodies, order, 0, true, BODY_PATCHES, points);
@@ -186,20 +185,36 @@ static real *predict(Tape *tape, const BodyNetwork *network, const BodyStep *ste
     return host;
 }
 
-void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step, SceneBodies *bodies) {
-    size_t numbers = numbers_of(bodies);
-    Error err;
-    if (!numbers) return;
+// Fills the set; index[scene][number] is the place of each body, NULL in a scene without bodies.
+static Status fill(Tape *tape, BodySet *set, size_t scenes, SceneBodies *const *bodies, int32_t **index, Error *err) {
     Points *points = tape_context(tape, sizeof *points);
-    Order order = order_of(tape, bodies, numbers);
-    int32_t *index = tape_context(tape, numbers * sizeof *index);
-    RigidMotion *motion = tape_context(tape, numbers * sizeof *motion);
-    if (tape->device->failed) return;
-    Status status = fill(&step->set, bodies, &order, points, index, &err);
-    if (status == STATUS_OK) status = body_inputs_make(&step->set, scales, tape->device->threads, &step->inputs, &err);
+    Status status = device_status(tape->device, err);
+    body_set_clear(set);
+    for (size_t s = 0; s < scenes && status == STATUS_OK; s++) {
+        size_t numbers = numbers_of(bodies[s]);
+        if (!numbers) continue;
+        Order order = order_of(tape, bodies[s], numbers);
+        index[s] = tape_context(tape, numbers * sizeof *index[s]);
+        status = device_status(tape->device, err);
+        if (status == STATUS_OK) status = add_scene(set, bodies[s], &order, points, index[s], err);
+    }
+    return status;
+}
+
+void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step, size_t scenes,
+               SceneBodies *const *bodies) {
+    BodySet *set = &step->set;
+    Error err;
+    int32_t **index = tape_context(tape, scenes * sizeof *index);
+    if (!index) return;
+    Status status = fill(tape, set, scenes, bodies, index, &err);
+    RigidMotion *motion = tape_context(tape, (set->bodies + 1) * sizeof *motion);
+    if (status == STATUS_OK && set->nodes == 0) return;
+    if (status == STATUS_OK) status = body_inputs_make(set, scales, tape->device->threads, &step->inputs, &err);
     if (status != STATUS_OK) device_fail(tape->device, status, "%s", err.text);
     const real *output = tape->device->failed ? NULL : predict(tape, network, step);
     if (tape->device->failed) return;
-    body_motions(&step->set, scales, tape->device->threads, &step->inputs, output, motion);
-    move_particles(motion, index, bodies);
+    body_motions(set, scales, tape->device->threads, &step->inputs, output, motion);
+    for (size_t s = 0; s < scenes; s++)
+        if (index[s]) move_particles(motion, index[s], bodies[s]);
 }

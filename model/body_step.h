@@ -34,7 +34,9 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
 size_t scene_bodies_add_images(Tape *tape, SceneBodies *bodies, const Observation *observation,
                                const MotionField *field, int32_t *like);
 
-// Moves the bodies by one time step. If memory is short, the device is marked as failed.
-void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step, SceneBodies *bodies);
+// Moves the bodies of one or more scenes, which do not see each other, by one time step. If memory is short, the device
+// is marked as failed.
+void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step, size_t scenes,
+               SceneBodies *const *bodies);
 
 #endif

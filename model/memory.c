@@ -128,9 +128,10 @@ static void add_tape(const Config *c, const MemoryShape *s, MemoryEstimate *out)
     renderer_numbers(c, s, N, &sure, &guess);
     bool again = c->train.checkpoint_steps, many = batch > 1;
     double kept = again ? 0 : fmin(REAL_BYTES * batch * steps * step.kept, c->train.keep_mib * (1 << 20));
-    // Gradients are those of one episode's step at a time.
-    double dynamics = REAL_BYTES * (again ? step.values + step.gradients + batch * steps * step.outputs
-                                          : batch * steps * step.values + (steps > 0 ? step.gradients : 0));
+    // Gradients are those of one step at a time.
+    double dynamics = REAL_BYTES * batch *
+                      (again ? step.values + step.gradients + steps * step.outputs
+                             : steps * step.values + (steps > 0 ? step.gradients : 0));
     // The encoder's gradients reuse the memory of rollout steps.
     double values = REAL_BYTES * encoder, rest = dynamics + kept + REAL_BYTES * batch * steps * sure;
     double gradients = fmax(0, values - rest);

@@ -5,6 +5,7 @@
 #include "model/memory.h"
 #include "nn/backend.h"
 #include "nn/combine.h"
+#include "nn/rows.h"
 
 #include <string.h>
 
@@ -129,13 +130,28 @@ void vpd_part(Tape *tape, VpdPart part) {
 
 // ---- one step
 
-void vpd_plan(Tape *tape, const Vpd *model, const Scene *scene, GnnPlan *plan) {
-    GnnPlanInput input = {.sets = scene->sets,
-                          .seed = scene->key.seed,
-                          .step = scene->key.step,
-                          .episode = scene->key.episode,
-                          .rollout_step = scene->rollout_step};
-    gnn_plan_make(tape, &model->dynamics->config, &input, plan);
+// The sets of all scenes, one behind the other. The scenes' own become rows of them.
+static GnnSets join_sets(Tape *tape, size_t count, Scene *const *scenes) {
+    GnnSets all = scenes[0]->sets;
+    Tensor **x = tape_context(tape, 2 * count * sizeof *x), **f = x + count;
+    for (size_t t = 0; x && t < all.count; t++) {
+        for (size_t s = 0; s < count; s++) x[s] = scenes[s]->sets.set[t].x, f[s] = scenes[s]->sets.set[t].f;
+        all.set[t] = (GnnSet){.x = join_rows(tape, count, x), .f = join_rows(tape, count, f)};
+        for (size_t s = 0; s < count; s++) scenes[s]->sets.set[t].x = x[s], scenes[s]->sets.set[t].f = f[s];
+    }
+    return all;
+}
+
+void vpd_plan(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, GnnPlan *plan) {
+    GnnPlanInput *inputs = tape_context(tape, count * sizeof *inputs);
+    join_sets(tape, count, scenes);
+    for (size_t s = 0; inputs && s < count; s++)
+        inputs[s] = (GnnPlanInput){.sets = scenes[s]->sets,
+                                   .seed = scenes[s]->key.seed,
+                                   .step = scenes[s]->key.step,
+                                   .episode = scenes[s]->key.episode,
+                                   .rollout_step = scenes[s]->rollout_step};
+    if (!tape->device->failed) gnn_plan_make(tape, &model->dynamics->config, count, inputs, plan);
 }
 
 // Arguments of tape_checkpoint: a step with tensors x0, f0, x1, f1, ..
@@ -159,7 +175,7 @@ static void run_segment(Tape *tape, void *context, Tensor *const *inputs, Tensor
     outputs[2] = out.f;
 }
 
-static void run_checkpointed(Tape *tape, const Vpd *model, const Scene *scene, const GnnPlan *plan,
+static void run_checkpointed(Tape *tape, const Vpd *model, const GnnSets *sets, const GnnPlan *plan,
                              DynamicsOutput *out) {
     Tensor *inputs[2 * GNN_MAX_SETS], *outputs[3];
     StepSegment *segment = tape_context(tape, sizeof *segment);
@@ -167,32 +183,40 @@ static void run_checkpointed(Tape *tape, const Vpd *model, const Scene *scene, c
     *out = (DynamicsOutput){0};
     if (!segment || !kept) return;
     *kept = *plan;
-    *segment = (StepSegment){model, scene->sets, kept};
-    for (size_t t = 0; t < scene->sets.count; t++) {
-        inputs[2 * t] = scene->sets.set[t].x;
-        inputs[2 * t + 1] = scene->sets.set[t].f;
+    *segment = (StepSegment){model, *sets, kept};
+    for (size_t t = 0; t < sets->count; t++) {
+        inputs[2 * t] = sets->set[t].x;
+        inputs[2 * t + 1] = sets->set[t].f;
     }
-    tape_checkpoint(tape, run_segment, segment, 2 * scene->sets.count, inputs, 3, outputs);
+    tape_checkpoint(tape, run_segment, segment, 2 * sets->count, inputs, 3, outputs);
     *out = (DynamicsOutput){.dx = outputs[0], .x = outputs[1], .f = outputs[2]};
 }
 
-StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *plan) {
-    GnnSet next = *scene_present(scene);
-    StepOutput step = {0};
-    if (vpd_has_dynamics(model)) {
-        bool again = model->config.train.checkpoint_steps && tape->recording;
-        DynamicsOutput out;
-        if (again) run_checkpointed(tape, model, scene, plan, &out);
-        else dynamics_step(tape, model->dynamics, plan, &scene->sets, &out);
-        if (tape->device->failed) return step;
-        next.x = out.x;
-        next.f = out.f;
-        step = (StepOutput){out.dx, out.h};
+// The rows of a scene among those of all; NULL if there are none.
+static Tensor *rows_of(Tape *tape, Tensor *all, size_t first, size_t rows) {
+    return all ? tensor_rows(tape, all, first, rows) : NULL;
+}
+
+void vpd_move(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, const GnnPlan *plan, StepOutput *out) {
+    GnnSets sets = join_sets(tape, count, scenes);
+    bool moves = vpd_has_dynamics(model), again = model->config.train.checkpoint_steps && tape->recording;
+    DynamicsOutput all = {.x = sets.set[sets.count - 1].x, .f = sets.set[sets.count - 1].f};
+    if (moves && again) run_checkpointed(tape, model, &sets, plan, &all);
+    else if (moves) dynamics_step(tape, model->dynamics, plan, &sets, &all);
+    size_t row = 0;
+    for (size_t s = 0; s < count && !tape->device->failed; s++) {
+        Scene *scene = scenes[s];
+        GnnSet next = *scene_present(scene);
+        size_t rows = next.x->rows, node = moves ? plan->first_node[s] : 0;
+        next.x = rows_of(tape, all.x, row, rows);
+        next.f = rows_of(tape, all.f, row, rows);
+        out[s] = (StepOutput){rows_of(tape, all.dx, row, rows),
+                              all.h ? rows_of(tape, all.h, node, plan->first_node[s + 1] - node) : NULL};
+        memmove(scene->sets.set, scene->sets.set + 1, (scene->sets.count - 1) * sizeof *scene->sets.set);
+        *scene_present(scene) = next;
+        scene->rollout_step++;
+        row += rows;
     }
-    memmove(scene->sets.set, scene->sets.set + 1, (scene->sets.count - 1) * sizeof *scene->sets.set);
-    *scene_present(scene) = next;
-    scene->rollout_step++;
-    return step;
 }
 
 BodyScales vpd_body_scales(const Vpd *model) { return body_scales(model->config.data.extent); }
@@ -216,12 +240,9 @@ static void move_shadows(Tape *tape, Scene *scene) {
     if (change) scene_present(scene)->f = tensor_add(tape, scene->features, tape_constant(tape, count, D, change));
 }
 
-// A step of rigid bodies. The new positions carry no gradient.
-static StepOutput step_bodies(Tape *tape, const Vpd *model, Scene *scene) {
-    BodyScales scales = vpd_body_scales(model);
+// What follows from the bodies' new places, which carry no gradient.
+static StepOutput bodies_moved(Tape *tape, Scene *scene) {
     SceneBodies *bodies = &scene->bodies;
-    if (scene->rollout_step == 0 && vector_dot(scene->light, scene->light) > 0) find_shadows(tape, scene);
-    body_step(tape, &model->bodies, &scales, scene->step, bodies);
     real *dx = tape_context(tape, (3 * bodies->count + 1) * sizeof *dx);
     if (!dx) return (StepOutput){0};
     for (size_t i = 0; i < 3 * bodies->count; i++) dx[i] = bodies->now[i] - bodies->before[i];
@@ -231,13 +252,36 @@ static StepOutput step_bodies(Tape *tape, const Vpd *model, Scene *scene) {
     return (StepOutput){.dx = tape_constant(tape, bodies->count, 3, dx)};
 }
 
-StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene) {
+static void step_bodies(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, StepOutput *out) {
+    BodyScales scales = vpd_body_scales(model);
+    SceneBodies **bodies = tape_context(tape, count * sizeof *bodies);
+    for (size_t s = 0; bodies && s < count; s++) {
+        Scene *scene = scenes[s];
+        bodies[s] = &scene->bodies;
+        if (scene->rollout_step == 0 && vector_dot(scene->light, scene->light) > 0) find_shadows(tape, scene);
+    }
+    if (tape->device->failed) return;
+    body_step(tape, &model->bodies, &scales, scenes[0]->step, count, bodies);
+    for (size_t s = 0; s < count; s++) out[s] = bodies_moved(tape, scenes[s]);
+}
+
+void vpd_steps(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, StepOutput *out) {
+    memset(out, 0, count * sizeof *out);
     vpd_part(tape, VPD_DYNAMICS);
-    if (vpd_has_bodies(model)) return step_bodies(tape, model, scene);
+    if (vpd_has_bodies(model)) {
+        step_bodies(tape, model, count, scenes, out);
+        return;
+    }
     GnnPlan *plan = tape_context(tape, sizeof *plan);
-    if (!plan) return (StepOutput){0};
-    if (vpd_has_dynamics(model)) vpd_plan(tape, model, scene, plan);
-    return vpd_move(tape, model, scene, plan);
+    if (!plan) return;
+    if (vpd_has_dynamics(model)) vpd_plan(tape, model, count, scenes, plan);
+    if (!tape->device->failed) vpd_move(tape, model, count, scenes, plan, out);
+}
+
+StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene) {
+    StepOutput out;
+    vpd_steps(tape, model, 1, &scene, &out);
+    return out;
 }
 
 // ---- drawing

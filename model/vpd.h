@@ -102,11 +102,14 @@ typedef struct StepOutput {
     Tensor *h;  // (M,C) abstract nodes after the last round; NULL without nodes or under tape_checkpoint
 } StepOutput;
 
-// Nodes and edges of the next step. A plan may be kept and reused (finite differences).
-void vpd_plan(Tape *tape, const Vpd *model, const Scene *scene, GnnPlan *plan);
-StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *plan);
-// vpd_plan, then vpd_move.
+// Steps of several scenes at once, which do not see each other: one graph, or one batch of bodies, so that a GPU has
+// more to do at a time. Each scene moves as it would alone. out (count).
+void vpd_steps(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, StepOutput *out);
 StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene);
+// The two halves of vpd_steps without bodies: nodes and edges of the next step, then the step. A plan may be kept and
+// reused (finite differences).
+void vpd_plan(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, GnnPlan *plan);
+void vpd_move(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, const GnnPlan *plan, StepOutput *out);
 // Whether steps predict motion, which needs a graph and at least two input frames.
 bool vpd_has_dynamics(const Vpd *model);
 bool vpd_has_bodies(const Vpd *model); // gnn.graph=bodies

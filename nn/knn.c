@@ -12,7 +12,7 @@ void knn_index(Device *device, Arena *memory, const KnnArgs *args, KnnIndex *ind
 
 void knn_search(Device *device, const KnnIndex *index, const KnnArgs *args) {
     if (device->failed || args->queries == 0 || args->k <= 0) return;
-    CHECK(index->extra == args->extra);
+    CHECK(index->extra == args->extra && (!args->guess || args->first == 0));
     ArenaMark mark = arena_mark(&device->scratch);
     device->nn->knn_search(device, index, args);
     arena_release(&device->scratch, mark);

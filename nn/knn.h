@@ -28,6 +28,7 @@ typedef struct KnnArgs {
     const int32_t *guess;    // (queries) with k = 1 and no `self`, a point near to each query, which makes the search
                              // faster; may be `index`; or NULL. Used after `guesses`
     int k;
+    int32_t first;     // is added to the indices that are found, but not to -1; 0 with guesses
     int32_t *index;    // (queries, k) nearest first, ties by smaller index; -1 where there are fewer than k
     real *distance2;   // (queries, k) or NULL; infinity where there are fewer
     uint64_t *visited; // host; or NULL. Grows by the number of points whose distance was computed

@@ -218,9 +218,17 @@ void tape_stage(Tape *tape) {
     tape_record(tape, stage_backward, begin);
 }
 
+// The gradient of a part is that part of the gradient of the whole.
+static real *grad_of_part(Tape *tape, Tensor *part) {
+    real *grad = tape_grad(tape, part->whole);
+    if (grad) part->grad = grad + (part->value - part->whole->value);
+    return part->grad;
+}
+
 real *tape_grad_or_new(Tape *tape, Tensor *tensor, bool *is_new) {
     *is_new = false;
     if (!tensor || !tensor->wants_grad) return NULL;
+    if (tensor->whole) return grad_of_part(tape, tensor);
     check_not_complete(tape, tensor);
     if (!tensor->grad) {
         Arena *arena = tensor->stage < tape->stage ? &tape->early : &tape->memory;
@@ -249,7 +257,8 @@ static real *cleared_memory(Tape *tape, bool early, size_t bytes) {
 
 real *tape_grad(Tape *tape, Tensor *tensor) {
     size_t bytes = tensor ? tensor->rows * tensor->cols * sizeof(real) : 0;
-    if (tensor && tensor->wants_grad && !tensor->grad && bytes <= CLEARED / 4 && !device_shares_host(tape->device))
+    bool apart = tensor && tensor->wants_grad && !tensor->grad && !tensor->whole;
+    if (apart && bytes <= CLEARED / 4 && !device_shares_host(tape->device))
         return tensor->grad = cleared_memory(tape, tensor->stage < tape->stage, bytes);
     bool is_new;
     real *grad = tape_grad_or_new(tape, tensor, &is_new);

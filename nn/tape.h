@@ -18,8 +18,9 @@ typedef struct Tensor {
     real *grad;  // (rows, cols), or NULL before the first contribution
     size_t rows, cols;
     bool wants_grad;
-    uint32_t stage; // of the tape in which it was made
-    size_t block;   // layout of images (nn/image_shape.h); 0 in all other tensors
+    uint32_t stage;       // of the tape in which it was made
+    size_t block;         // layout of images (nn/image_shape.h); 0 in all other tensors
+    struct Tensor *whole; // whose memory and gradient this one has a part of (tensor_rows); or NULL
 } Tensor;
 
 typedef struct Tape Tape;

@@ -54,7 +54,7 @@ static void test_order(void **state) {
     size_t far = 0;
     open_network(&m);
     fill(&m);
-    body_step(&m.tape, &m.network, &scales, &m.step, &m.bodies);
+    body_step(&m.tape, &m.network, &scales, &m.step, 1, &(SceneBodies *){&m.bodies});
     assert_false(m.device->failed);
     for (size_t i = 0; i < m.step.set.patches; i++) far += m.step.set.patch[i].position[0] > 5;
     assert_int_equal(m.step.set.patches, BODY_PATCHES);

@@ -45,7 +45,7 @@ static void test_untrained_bodies_go_on(void **state) {
     tape_init(&tape, device);
     make(body, before, now);
     memcpy(start, now, sizeof now);
-    body_step(&tape, &network, &scales, &step, &bodies);
+    body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies});
     assert_status_ok(device_status(device, &err), err);
     assert_memory_equal(before, start, sizeof start);
     for (size_t i = 0; i < COUNT; i++) {
@@ -78,7 +78,7 @@ static void test_nothing_moves(void **state) {
     SceneBodies bodies = {2, body, before, now, NULL};
     assert_status_ok(device_open("cpu", 1, &device, &err), err);
     tape_init(&tape, device);
-    body_step(&tape, &network, &scales, &step, &bodies);
+    body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies});
     assert_status_ok(device_status(device, &err), err);
     assert_memory_equal(now, same, sizeof now);
     tape_free(&tape);
@@ -161,7 +161,7 @@ static void test_images(void **state) {
         assert_near(now[1], 0.12 + 0.01 * (double)k, 1e-6), assert_near(now[2], -0.1, 1e-6);
         assert_near(now[1] - before[1], 0.02, 1e-6);
     }
-    body_step(&tape, &network, &scales, &step, &bodies);
+    body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies});
     assert_status_ok(device_status(device, &err), err);
     assert_int_equal(step.set.nodes, SEEN + IMAGES - 1);
     assert_int_equal(step.set.hulls, SEEN + IMAGES - 1);

@@ -18,7 +18,7 @@ static double two_steps(SceneModel *model, Tape *tape, Scene *scene, real *dx) {
         GnnPlanInput input = scene_plan_input(&sets, step);
         GnnPlan plan;
         DynamicsOutput out = {0};
-        gnn_plan_make(tape, &model->dynamics->config, &input, &plan);
+        gnn_plan_make(tape, &model->dynamics->config, 1, &input, &plan);
         dynamics_step(tape, model->dynamics, &plan, &sets, &out);
         if (step == 0) dynamics_spread(model->device, out.h, &spread);
         moved[step] = out.dx;
@@ -56,7 +56,7 @@ static void untrained_moves_nothing(void **state) {
         GnnPlanInput input = scene_plan_input(&sets, 0);
         GnnPlan plan;
         DynamicsOutput out = {0};
-        gnn_plan_make(&tape, &config, &input, &plan);
+        gnn_plan_make(&tape, &config, 1, &input, &plan);
         dynamics_step(&tape, model.dynamics, &plan, &sets, &out);
         for (size_t i = 0; i < 3 * n; i++) assert_true(out.dx->value[i] == 0);
         assert_memory_equal(out.x->value, scene->x[config.T - 1], 3 * n * sizeof(real));
@@ -196,7 +196,7 @@ static void checkpointed_steps_agree(void **state) {
             tape_init(&tape, model.device);
             StepSegment segment = {model.dynamics, &plan, scene_sets(&tape, scene)};
             GnnPlanInput input = scene_plan_input(&segment.sets, 0);
-            gnn_plan_make(&tape, &config, &input, &plan);
+            gnn_plan_make(&tape, &config, 1, &input, &plan);
             run_step(&tape, &segment, run == 1, outputs);
             for (int i = 0; i < 2; i++) {
                 real *grad = tape_grad(&tape, outputs[i]);
@@ -264,7 +264,7 @@ static void awkward_step(const SceneForm *form, size_t past, size_t present, siz
     GnnPlanInput input = scene_plan_input(&sets, 0);
     GnnPlan plan;
     DynamicsOutput out = {0};
-    gnn_plan_make(&tape, &config, &input, &plan);
+    gnn_plan_make(&tape, &config, 1, &input, &plan);
     dynamics_step(&tape, model.dynamics, &plan, &sets, &out);
     real *grad = tape_grad(&tape, out.x);
     for (size_t i = 0; i < out.x->rows * 3; i++) grad[i] = 1;
@@ -338,7 +338,7 @@ static void memory_may_run_out(void **state) {
             GnnPlanInput input = scene_plan_input(&sets, 0);
             GnnPlan plan;
             DynamicsOutput out = {0};
-            gnn_plan_make(&tape, &config, &input, &plan);
+            gnn_plan_make(&tape, &config, 1, &input, &plan);
             dynamics_step(&tape, model.dynamics, &plan, &sets, &out);
             real *grad = tape_grad(&tape, out.x);
             if (grad) memset(grad, 0, out.x->rows * 3 * sizeof *grad);

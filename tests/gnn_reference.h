@@ -135,7 +135,7 @@ static void check_step(Reference *file, void *context) {
             (GnnSet){.x = read_tensor(b, t ? "x1" : "x0", true), .f = read_tensor(b, t ? "f1" : "f0", true)};
     }
     GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &input, &plan);
+    gnn_plan_make(&b->tape, &config, 1, &input, &plan);
     if (config.graph == GRAPH_HIERARCHICAL) { // the choice of nodes is part of the case
         size_t count;
         int32_t *node = read_list(b, "node", &count);

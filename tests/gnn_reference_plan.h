@@ -16,7 +16,7 @@ static void check_nodes(Reference *file, void *context) {
     Tensor *x = read_tensor(b, "x", false);
     input.sets = (GnnSets){1, {{.x = x, .f = tape_tensor(&b->tape, x->rows, 3, false)}}};
     GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &input, &plan);
+    gnn_plan_make(&b->tape, &config, 1, &input, &plan);
     ReferenceArray wanted = reference_read(file, "out");
     bool same = wanted.rows == plan.nodes;
     for (size_t i = 0; same && i < plan.nodes; i++) same = plan.node[i] == (int32_t)wanted.v[i];

@@ -117,32 +117,40 @@ static Status begin(LossBatch *batch, Tape *tape, const Vpd *model, LossWorkspac
     return status == STATUS_OK ? device_status(tape->device, err) : status;
 }
 
-// Moves an episode's particles by one time step.
-static Status step(LossEpisode *e, Error *err) {
-    StepOutput out = vpd_step(e->tape, e->model, &e->scene);
-    if (e->step == 1) e->h = out.h;
-    e->dx = out.dx;
-    return device_status(e->tape->device, err);
+// Moves the particles of all episodes by one time step.
+static Status step(LossBatch *batch, int number, Error *err) {
+    size_t count = batch->input->count;
+    LossEpisode *episodes = batch->episodes;
+    Tape *tape = episodes->tape;
+    Scene **scenes = tape_context(tape, count * sizeof *scenes);
+    StepOutput *out = tape_context(tape, count * sizeof *out);
+    if (!scenes || !out) return device_status(tape->device, err);
+    for (size_t b = 0; b < count; b++) scenes[b] = &episodes[b].scene;
+    vpd_steps(tape, episodes->model, count, scenes, out);
+    for (size_t b = 0; b < count; b++) {
+        if (number == 1) episodes[b].h = out[b].h;
+        episodes[b].dx = out[b].dx;
+    }
+    return device_status(tape->device, err);
 }
 
-// Encode, render; then step, render, step, render, .. Each episode's part of a step is a stage of the tape, so that
-// gradients of one are not kept beside those of another.
+// Encode, render; then step, render, step, render, .. Each step is a stage of the tape, so that its gradients are not
+// kept beside those of another.
 static Status forward(LossBatch *batch, Error *err) {
     const EpisodeBatch *input = batch->input;
     Tape *tape = batch->episodes->tape;
     Status status = STATUS_OK;
     step_clock_part(input->clock, tape, PART_ENCODER);
-    for (int i = 0; i <= input->rollout; i++)
+    for (int i = 0; i <= input->rollout && status == STATUS_OK; i++) {
+        tape_stage(tape);
+        if (i > 0) status = step(batch, i, err);
+        if (i > 0) step_clock_part(input->clock, tape, PART_DYNAMICS);
         for (size_t b = 0; b < input->count && status == STATUS_OK; b++) {
-            LossEpisode *e = &batch->episodes[b];
-            e->step = i;
-            tape_stage(tape);
-            if (i > 0) status = step(e, err);
-            if (i > 0) step_clock_part(input->clock, tape, PART_DYNAMICS);
-            if (status == STATUS_OK)
-                status = render_and_compare(e, &input->episodes[b], 1.0 / (input->rollout + 1), err);
-            step_clock_part(input->clock, tape, PART_RENDERER);
+            batch->episodes[b].step = i;
+            status = render_and_compare(&batch->episodes[b], &input->episodes[b], 1.0 / (input->rollout + 1), err);
         }
+        step_clock_part(input->clock, tape, PART_RENDERER);
+    }
     return status;
 }
 

@@ -234,7 +234,7 @@ static void write_answer(const KnnArgs *a, size_t query, const Nearest *near) {
     for (int part = 0; part < 2; part++) { // before and behind the own point
         int first = part ? before : 0, last = part ? a->k : before;
         for (int i = first; i < last; i++)
-            index[i] = near->id[i + part] == INT32_MAX ? -1 : (int32_t)near->id[i + part];
+            index[i] = near->id[i + part] == INT32_MAX ? -1 : a->first + (int32_t)near->id[i + part];
         for (int i = first; distance2 && i < last; i++)
             distance2[i] = near->id[i + part] == INT32_MAX ? (real)INFINITY : near->d2[i + part];
     }

@@ -160,7 +160,7 @@ static __device__ void write_key(const KnnArgs &a, size_t query, size_t i, uint6
     if (i >= static_cast<size_t>(a.k)) return;
     size_t at = query * static_cast<size_t>(a.k) + i;
     int32_t id = static_cast<int32_t>(key);
-    a.index[at] = id == INT32_MAX ? -1 : id;
+    a.index[at] = id == INT32_MAX ? -1 : a.first + id;
     if (a.distance2) a.distance2[at] = __uint_as_float(static_cast<unsigned>(key >> 32));
 }
 

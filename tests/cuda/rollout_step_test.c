@@ -51,7 +51,7 @@ static void upload_sets(Side *side, const Scene *s) {
 
 static void run_step(Side *side, uint32_t step) {
     GnnPlanInput input = scene_plan_input(&side->sets, step);
-    gnn_plan_make(&side->tape, &side->dynamics->config, &input, &side->plan);
+    gnn_plan_make(&side->tape, &side->dynamics->config, 1, &input, &side->plan);
     dynamics_step(&side->tape, side->dynamics, &side->plan, &side->sets, &side->out);
     Error err = {0};
     if (device_status(side->device, &err) != STATUS_OK) fail_msg("%s (%s)", err.text, cuda_on_cpu_report());

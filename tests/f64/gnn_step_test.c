@@ -38,7 +38,7 @@ static double run_rollout(Rollout *r, bool backward) {
     double sum = 0;
     for (uint32_t step = 0; step < STEPS; step++) {
         GnnPlanInput input = scene_plan_input(&sets, step);
-        if (!r->planned) gnn_plan_make(&r->plan_tape, config, &input, &r->plan[step]);
+        if (!r->planned) gnn_plan_make(&r->plan_tape, config, 1, &input, &r->plan[step]);
         DynamicsOutput out = {0};
         dynamics_step(&r->tape, r->model->dynamics, &r->plan[step], &sets, &out);
         sets = scene_shift(&sets, &out);
@@ -201,7 +201,7 @@ static void one_step(SceneModel *model, Scene *scene, const int32_t *nodes, size
     GnnPlanInput input = scene_plan_input(&sets, 0);
     input.nodes = nodes;
     input.node_count = node_count;
-    gnn_plan_make(keep ? keep : &tape, &model->dynamics->config, &input, &plan);
+    gnn_plan_make(keep ? keep : &tape, &model->dynamics->config, 1, &input, &plan);
     dynamics_step(&tape, model->dynamics, &plan, &sets, &out);
     memcpy(dx, out.dx->value, out.dx->rows * 3 * sizeof *dx);
     if (plan_out) *plan_out = plan;

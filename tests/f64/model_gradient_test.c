@@ -106,8 +106,10 @@ static Tensor *loss_of(Fixture *f) {
     const real *began = scene.sets.set[scene.sets.count - 1].x->value;
     for (int step = 1; step <= STEPS; step++) {
         tape_stage(tape);
-        if (!f->frozen && vpd_has_dynamics(f->model)) vpd_plan(tape, f->model, &scene, &f->plans[step - 1]);
-        StepOutput out = vpd_move(tape, f->model, &scene, &f->plans[step - 1]);
+        if (!f->frozen && vpd_has_dynamics(f->model))
+            vpd_plan(tape, f->model, 1, &(Scene *){&scene}, &f->plans[step - 1]);
+        StepOutput out;
+        vpd_move(tape, f->model, 1, &(Scene *){&scene}, &f->plans[step - 1], &out);
         loss = tensor_add(tape, loss, draw(f, &scene, step));
         if (f->pulled) loss = tensor_add(tape, loss, pull(f, tape, &scene, began));
         if (out.dx) loss = tensor_add_scaled(tape, loss, reduce(tape, out.dx, REDUCE_SQUARE, NULL, NULL, 1), 3);
