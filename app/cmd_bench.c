@@ -19,6 +19,7 @@ static const Flag flags[] = {
     {.name = "repeat", .value = "N", .help = "number of measurements; the median is reported (default 5)"},
     {.name = "form", .value = "FORM", .help = "step: paper, bodies or all (default all)"},
     {.name = "data", .value = "DATA", .help = "step: data set to train on (default: a synthetic room)"},
+    {.name = "batch", .value = "N", .help = "step: episodes of a step, train.batch (default 1)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
     {.name = "whole", .help = "step: time whole steps only, as in training (timing each part makes a GPU wait)"},
     {.name = "cuda-graph", .help = "step: time whole steps with train.cuda_graph"},
@@ -70,6 +71,7 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
     *out = (BenchOptions){.preset = STEP_PAPER,
                           .form = STEP_FORMS,
                           .repeat = 5,
+                          .batch = 1,
                           .data = command_text(line, "data", NULL),
                           .keep_mib = 1024,
                           .from = 1 << 12,
@@ -77,6 +79,7 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
     Status status = command_choice(line, "preset", "tiny|small|paper|large", &out->preset, err);
     if (status == STATUS_OK) status = command_choice(line, "form", "paper|bodies|all", &out->form, err);
     if (status == STATUS_OK) status = command_small_int(line, "repeat", 1, 64, &out->repeat, err);
+    if (status == STATUS_OK) status = command_small_int(line, "batch", 1, 64, &out->batch, err);
     if (status == STATUS_OK) status = command_real(line, "keep", 0, 1e7, &out->keep_mib, err);
     if (status == STATUS_OK) status = command_int(line, "from", 64, 1 << 20, &out->from, err);
     if (status == STATUS_OK) status = command_int(line, "to", 64, 1 << 22, &out->to, err);

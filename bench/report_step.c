@@ -110,11 +110,11 @@ static void add_parts(json_t *object, const StepBench *b) {
     json_object_set_new(object, "share", shares);
 }
 
-static json_t *step_json(const StepShape *shape, const char *form, const StepBench *b) {
+static json_t *step_json(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b) {
     double floor = step_work_floor(&b->work, peak_rate(b), copy_rate(b));
-    json_t *object =
-        json_pack("{s:s s:s s:s s:I s:I s:[s,s,s]}", "bench", "step", "preset", shape->name, "form", form, "N",
-                  (json_int_t)shape->N, "M", (json_int_t)shape->M, "parts", "encoder", "dynamics", "renderer");
+    json_t *object = json_pack("{s:s s:s s:s s:i s:I s:I s:[s,s,s]}", "bench", "step", "preset", shape->name, "form",
+                               form, "episodes", options->batch, "N", (json_int_t)shape->N, "M", (json_int_t)shape->M,
+                               "parts", "encoder", "dynamics", "renderer");
     if (!object) return NULL;
     add_parts(object, b);
     json_t *rest = json_pack(
@@ -142,19 +142,19 @@ static Status report_whole(const BenchOptions *options, const StepShape *shape, 
         return STATUS_OK;
     }
     return json_write_line(stdout,
-                           json_pack("{s:s s:s s:s s:b s:f s:f s:f s:o s:I s:I s:I s:I s:o}", "bench", "whole step",
-                                     "preset", shape->name, "form", form, "cuda_graph", options->graph, "step_ms",
-                                     1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu, "floor_ms", 1e3 * floor,
-                                     "over_floor", json_finite(b->step.wall / floor), "graphs_captured",
-                                     (json_int_t)r->captured, "graphs_launched", (json_int_t)r->launched,
-                                     "kernels_changed", (json_int_t)r->changed, "parts_otherwise",
-                                     (json_int_t)r->otherwise, "memory", memory_json(b)),
+                           json_pack("{s:s s:s s:s s:i s:b s:f s:f s:f s:o s:I s:I s:I s:I s:o}", "bench", "whole step",
+                                     "preset", shape->name, "form", form, "episodes", options->batch, "cuda_graph",
+                                     options->graph, "step_ms", 1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu,
+                                     "floor_ms", 1e3 * floor, "over_floor", json_finite(b->step.wall / floor),
+                                     "graphs_captured", (json_int_t)r->captured, "graphs_launched",
+                                     (json_int_t)r->launched, "kernels_changed", (json_int_t)r->changed,
+                                     "parts_otherwise", (json_int_t)r->otherwise, "memory", memory_json(b)),
                            err);
 }
 
 static Status report_step(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
                           Error *err) {
-    if (options->json) return json_write_line(stdout, step_json(shape, form, b), err);
+    if (options->json) return json_write_line(stdout, step_json(options, shape, form, b), err);
     print_step(form, b);
     return STATUS_OK;
 }
@@ -174,6 +174,7 @@ static Status each_form(Device *device, const BenchOptions *options, const Obser
         status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
         config.model.precision = (int)device->precision;
         config.train.cuda_graph = options->graph;
+        config.train.batch = options->batch;
         if (status == STATUS_OK) status = step_bench(device, &config, frames, measure, options->repeat, &b, err);
         if (status == STATUS_OK) status = report(options, shape, step_form_names[form], &b, err);
         fflush(stdout);
@@ -186,10 +187,10 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
     Video video;
     Status status = open_video(&video, shape, options->data, err);
     if (status == STATUS_OK && !options->json) {
-        printf(
-            "\ntraining step, %s: %d views of %dx%d, N %zu, M %zu, %d rollout steps, %d rays an image; milliseconds\n",
-            shape->name, video.observation.V, video.observation.W, video.observation.H, shape->N, shape->M,
-            shape->rollout, shape->rays);
+        printf("\ntraining step, %s: episodes %d, %d views of %dx%d, N %zu, M %zu, %d rollout steps, %d rays an image; "
+               "milliseconds\n",
+               shape->name, options->batch, video.observation.V, video.observation.W, video.observation.H, shape->N,
+               shape->M, shape->rollout, shape->rays);
     }
     if (status == STATUS_OK && !options->json && !options->whole) {
         printf("%-20s %15s %15s %15s %7s %9s %9s %8s %8s %6s %7s %7s\n", "", "encoder", "dynamics", "renderer", "", "",

@@ -14,6 +14,7 @@ typedef struct BenchOptions {
     int repeat;       // measurements
     const char *data; // data set, or NULL: a synthetic room
     double keep_mib;
+    int batch;         // `step`: episodes
     bool whole, graph; // `step`: whole steps without timing the parts; also with captured CUDA graphs
     long from, to;     // particles of `doubling`
     bool json;         // one JSON object per measurement instead of tables

@@ -111,9 +111,14 @@ static Status episode_gradient(SelfTestModel *model, const Observation *frames, 
     int views[SELFTEST_VIEWS];
     CHECK_EQ(frames->V, SELFTEST_VIEWS);
     for (int v = 0; v < frames->V; v++) views[v] = v;
-    EpisodeInput input = {
-        .frames = frames, .input_views = views, .input_view_count = frames->V, .key = {1, (uint32_t)step, 0}};
-    EpisodeBatch batch = {1, 1, &input, frames->F - (int)model->model->config.model.T, NULL};
+    EpisodeInput input[SELFTEST_EPISODES];
+    for (size_t i = 0; i < SELFTEST_EPISODES; i++)
+        input[i] = (EpisodeInput){.frames = frames,
+                                  .input_views = views,
+                                  .input_view_count = frames->V,
+                                  .key = {1, (uint32_t)step, (uint32_t)i}};
+    EpisodeBatch batch = {SELFTEST_EPISODES, SELFTEST_EPISODES, input, frames->F - (int)model->model->config.model.T,
+                          NULL};
     Status status = train_episodes(&model->tape, model->model, &model->workspace, &batch, &values, err);
     return status == STATUS_OK ? loss_read(&model->tape, &values, parts, err) : status;
 }

@@ -9,7 +9,7 @@
 #include "train/episode.h"
 #include "train/windows.h"
 
-enum { SELFTEST_VIEWS = 2 };
+enum { SELFTEST_VIEWS = 2, SELFTEST_EPISODES = 2 };
 
 typedef struct SelfTestModel {
     Vpd *model;
@@ -26,8 +26,8 @@ enum { SELFTEST_WINDOW_STEPS = 2 };
 Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, const Observation *frames,
                            Error *err);
 void selftest_close_model(SelfTestModel *model); // accepts {0}
-// Loss and gradients of training step `step`; all views of `frames` are input and rendered. NULL: of a batch of
-// windows.
+// Loss and gradients of training step `step`: of SELFTEST_EPISODES episodes that all show `frames`, of which all views
+// are input and rendered; NULL: of a batch of windows.
 Status selftest_gradient(SelfTestModel *model, const Observation *frames, int step, double *loss, Error *err);
 Status selftest_update(SelfTestModel *model, int step, Error *err);
 

@@ -69,6 +69,7 @@ typedef struct Bench {
     LossWorkspace workspace;
     BenchPeak peak;
     int *input_views;
+    EpisodeInput *episodes; // (train.batch)
     StepClock clock;        // of the last step
     size_t update_commands; // likewise
     size_t particles;
@@ -81,7 +82,8 @@ static Status bench_open(Bench *b, Device *device, const Config *config, const O
     tape_init(&b->tape, device);
     b->tape.keep_limit = (size_t)(t->keep_mib * (1 << 20));
     b->input_views = calloc((size_t)frames->V, sizeof *b->input_views);
-    if (!b->input_views) return error_set(err, STATUS_FAILED, "out of memory for a benchmark");
+    b->episodes = calloc((size_t)t->batch, sizeof *b->episodes);
+    if (!b->input_views || !b->episodes) return error_no_memory(err, "a benchmark");
     for (int v = 0; v < frames->V; v++) b->input_views[v] = v;
     Status status = vpd_create(config, device, &b->model, err);
     MotionSource source = {1, &frames->F, (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, 0};
@@ -100,19 +102,22 @@ static void bench_close(Bench *b) {
     tape_free(&b->tape);
     vpd_free(b->model);
     free(b->input_views);
+    free(b->episodes);
     bench_peak_close(&b->peak);
 }
 
-// As train_step (train/trainer.c) with a batch of one. `clock`: NULL, or times its parts.
+// As train_step (train/trainer.c), with the same frames for each episode of a batch. `clock`: NULL, or times its parts.
 static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error *err) {
     LossParts parts;
     LossValues values;
     double norm;
-    EpisodeInput input = {.frames = b->frames,
-                          .input_views = b->input_views,
-                          .input_view_count = b->frames->V,
-                          .key = {1, (uint32_t)b->step, 0}};
-    EpisodeBatch batch = {1, 1, &input, b->frames->F - (int)b->config->model.T, clock};
+    size_t count = (size_t)b->config->train.batch;
+    for (size_t i = 0; i < count; i++)
+        b->episodes[i] = (EpisodeInput){.frames = b->frames,
+                                        .input_views = b->input_views,
+                                        .input_view_count = b->frames->V,
+                                        .key = {1, (uint32_t)b->step, (uint32_t)i}};
+    EpisodeBatch batch = {count, count, b->episodes, b->frames->F - (int)b->config->model.T, clock};
     parameters_zero_grad(&b->model->parameters);
     Status status = train_episodes(&b->tape, b->model, &b->workspace, &batch, &values, err);
     if (status != STATUS_OK) return status;
@@ -241,7 +246,7 @@ static void read_results(const Bench *b, const BenchTime *times, int repetitions
     const Observation *o = b->frames;
     int T = (int)b->config->model.T;
     ImageShape images = {(size_t)(T * o->V), (size_t)o->H, (size_t)o->W};
-    out->work = step_work(b->model, images, b->particles, o->F - T);
+    out->work = step_work(b->model, (size_t)b->config->train.batch, images, b->particles, o->F - T);
     out->memory_count = device_memory_uses(b->device, out->memory);
 }
 

@@ -49,12 +49,13 @@ static double dynamics_flops(const GnnConfig *c, const size_t *particles) {
     return 6 * work;
 }
 
-StepWork step_work(const Vpd *model, ImageShape images, size_t count, int rollout) {
+StepWork step_work(const Vpd *model, size_t episodes, ImageShape images, size_t count, int rollout) {
     StepWork work = {{0}, {0}, 0};
     size_t particles[GNN_MAX_SETS];
     for (int t = 0; t < GNN_MAX_SETS; t++) particles[t] = count;
+    images.n *= episodes;
     add_encoder(&work, &model->encoder.config, images);
-    work.flops[PART_DYNAMICS] = rollout * dynamics_flops(&model->dynamics->config, particles);
+    work.flops[PART_DYNAMICS] = (double)episodes * rollout * dynamics_flops(&model->dynamics->config, particles);
     // Gradients are cleared, added to and read; values, two moments and the average are read and written.
     work.update_bytes = 11.0 * sizeof(real) * (double)model->parameters.size;
     return work;

@@ -14,7 +14,8 @@ typedef struct StepWork {
     double update_bytes; // parameters, gradients, moments and average, each read and written as often as needed
 } StepWork;
 
-StepWork step_work(const Vpd *model, ImageShape images, size_t particles, int rollout);
+// Of `episodes` episodes, each with these images and particles.
+StepWork step_work(const Vpd *model, size_t episodes, ImageShape images, size_t particles, int rollout);
 
 // Minimum seconds: the sum over stages of the larger of both bounds. 0 if a peak is unknown.
 double step_work_floor(const StepWork *work, double flops_per_second, double bytes_per_second);

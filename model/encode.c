@@ -9,6 +9,7 @@
 #include "nn/backend.h"
 #include "nn/columns.h"
 #include "nn/knn.h"
+#include "nn/rows.h"
 
 #include <string.h>
 
@@ -209,33 +210,60 @@ Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Obser
 
 // ---- features
 
-// f = [rgb, latent] at the pixels of particles. `first` is the row of their frame's first pixel.
-static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t first, const GnnSet *set,
-                               const int32_t *pixel) {
-    size_t count = set->x->rows;
-    int32_t *rows = tape_context(tape, (count + 1) * sizeof *rows);
-    for (size_t i = 0; rows && i < count; i++) rows[i] = pixel[i] + (int32_t)first;
-    Tensor *latent =
-        encoder_latents(tape, &model->encoder, pixels, count, tape_upload(tape, rows, count, sizeof *rows));
+// Particles of the scenes in set t.
+static size_t set_rows(size_t count, Scene *const *scenes, size_t t) {
+    size_t rows = 0;
+    for (size_t b = 0; b < count; b++) rows += scenes[b]->sets.set[t].x->rows;
+    return rows;
+}
+
+// The rows of `pixels` that the particles of all scenes come from: set by set, in each scene by scene.
+static const int32_t *pixel_rows(Tape *tape, size_t count, size_t all, const Observation *const *histories,
+                                 Scene *const *scenes) {
+    int32_t *rows = tape_context(tape, (all + 1) * sizeof *rows), *next = rows;
+    for (size_t t = 0; rows && t < scenes[0]->sets.count; t++)
+        for (size_t b = 0, first = 0; b < count; b++) { // row of the first pixel of the scene's first frame
+            int32_t frame = (int32_t)(first + t * observation_pixels(histories[b]));
+            for (size_t i = 0; i < scenes[b]->sets.set[t].x->rows; i++) *next++ = scenes[b]->pixel[t][i] + frame;
+            first += scenes[b]->sets.count * observation_pixels(histories[b]);
+        }
+    return tape_upload(tape, rows, all, sizeof *rows);
+}
+
+// f = [rgb, latent] at the pixels of all particles, in the order of pixel_rows.
+static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t count, size_t all,
+                               const int32_t *rows, Scene *const *scenes) {
+    Tensor *latent = encoder_latents(tape, &model->encoder, pixels, all, rows);
     if (!model->config.encoder.carry_rgb) return latent;
-    Tensor *rgb = tape_tensor(tape, count, 3, false);
-    if (!tape->device->failed) tape->device->nn->copy(tape->device, rgb->value, set->c, 3 * count * sizeof(real));
+    Tensor *rgb = tape_tensor(tape, all, 3, false);
+    real *to = rgb->value;
+    for (size_t t = 0; t < scenes[0]->sets.count; t++)
+        for (size_t b = 0; b < count && !tape->device->failed; b++) {
+            const GnnSet *set = &scenes[b]->sets.set[t];
+            tape->device->nn->copy(tape->device, to, set->c, 3 * set->x->rows * sizeof *to);
+            to += 3 * set->x->rows;
+        }
     return concat_columns(tape, 2, (Tensor *[]){rgb, latent});
 }
 
 // Features of scenes whose images have one size, in one call of the encoder.
 static void encode_images(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
                           Scene *const *scenes) {
-    size_t row = 0;
+    size_t all = 0, row = 0;
     ImageShape shape = {0, (size_t)histories[0]->H, (size_t)histories[0]->W};
     for (size_t b = 0; b < count; b++) shape.n += scenes[b]->sets.count * (size_t)histories[b]->V;
     int sets = (int)scenes[0]->sets.count; // of the last frames
+    for (size_t t = 0; t < (size_t)sets; t++) all += set_rows(count, scenes, t);
     Tensor *images = encoder_input(tape, &model->encoder, count, histories, histories[0]->F - sets, sets);
     Tensor *pixels = encoder_pixels(tape, &model->encoder, images, shape);
-    for (size_t b = 0; b < count; b++)
-        for (size_t t = 0; t < scenes[b]->sets.count; t++, row += observation_pixels(histories[b])) {
+    const int32_t *rows = pixel_rows(tape, count, all, histories, scenes);
+    if (tape->device->failed) return;
+    Tensor *f = chosen_features(tape, model, pixels, count, all, rows, scenes);
+    for (size_t t = 0; t < (size_t)sets; t++)
+        for (size_t b = 0; b < count; b++) {
             GnnSet *set = &scenes[b]->sets.set[t];
-            set->f = chosen_features(tape, model, pixels, row, set, scenes[b]->pixel[t]);
+            set->f = tensor_rows(tape, f, row, set->x->rows);
+            row += set->x->rows;
         }
 }
 

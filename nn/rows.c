@@ -45,6 +45,7 @@ Tensor *gather_distinct_rows(Tape *tape, Tensor *x, size_t rows, const int32_t *
 // ---- parts
 
 Tensor *tensor_rows(Tape *tape, Tensor *x, size_t first, size_t rows) {
+    Tensor *whole = x->whole ? x->whole : x;
     if (rows == x->rows) return x;
     Tensor *part = tape_context(tape, sizeof *part);
     if (!part) return tape_tensor(tape, rows, x->cols, false);
@@ -54,7 +55,7 @@ Tensor *tensor_rows(Tape *tape, Tensor *x, size_t first, size_t rows) {
                      .cols = x->cols,
                      .wants_grad = x->wants_grad,
                      .stage = x->stage,
-                     .whole = x};
+                     .whole = whole};
     return part;
 }
 
@@ -76,20 +77,25 @@ static void join_backward_node(Tape *tape, void *context) {
     }
 }
 
-static bool are_joined(size_t count, Tensor *const *parts) {
-    const Tensor *whole = parts[0]->whole;
-    size_t row = 0;
-    for (size_t i = 0; whole && i < count; i++) {
-        if (parts[i]->whole != whole || parts[i]->value != whole->value + row * whole->cols) return false;
-        row += parts[i]->rows;
+// Whether the parts are rows of one tensor that follow each other; *rows is their number.
+static bool are_joined(size_t count, Tensor *const *parts, size_t *rows) {
+    *rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!parts[i]->whole || parts[i]->whole != parts[0]->whole) return false;
+        if (parts[i]->value != parts[0]->value + *rows * parts[0]->cols) return false;
+        *rows += parts[i]->rows;
     }
-    return whole && row == whole->rows;
+    return true;
 }
 
 Tensor *join_rows(Tape *tape, size_t count, Tensor **parts) {
+    size_t rows, cols = parts[0]->cols;
     if (count == 1) return parts[0];
-    if (are_joined(count, parts)) return parts[0]->whole;
-    size_t rows = 0, cols = parts[0]->cols;
+    if (are_joined(count, parts, &rows)) {
+        Tensor *whole = parts[0]->whole;
+        return tensor_rows(tape, whole, (size_t)(parts[0]->value - whole->value) / cols, rows);
+    }
+    rows = 0;
     for (size_t i = 0; i < count; i++) rows += parts[i]->rows;
     Tensor *y = tape_tensor(tape, rows, cols, tape_wants(tape, count, parts));
     JoinNode *node = tape_context(tape, sizeof *node + count * sizeof *node->part);

@@ -22,8 +22,8 @@ Tensor *gather_distinct_rows(Tape *tape, Tensor *x, size_t rows, const int32_t *
 // Rows first, .., first + rows - 1 of x; x itself if these are all. They share its memory and its gradient: nothing is
 // computed.
 Tensor *tensor_rows(Tape *tape, Tensor *x, size_t first, size_t rows);
-// The rows of all parts, one behind the other; the parts become tensor_rows of the result. Parts that are so of one
-// tensor already, all of it and in order, give that one. A single part is the result.
+// The rows of all parts, one behind the other. Where they are so already, as tensor_rows of one tensor, nothing is
+// copied; else they become tensor_rows of the result. A single part is the result.
 Tensor *join_rows(Tape *tape, size_t count, Tensor **parts);
 
 #endif

@@ -53,22 +53,23 @@ static Run train_anew(const StepShape *shape, const char *rounds, int steps, Bou
     return run;
 }
 
-// At the sizes of `paper`, without doing the commands: `vpd bench step` counts the same on a GPU. With more of them
-// something is made again that was made before.
-static void a_step_has_few_commands(void **state) {
-    (void)state;
-    // of encoder, dynamics, renderer, forward and backward each; of the update
-    static const size_t most[2 * PART_COUNT + 1] = {85, 112, 138, 49, 127, 81, 6};
-    size_t count[2 * PART_COUNT + 1], all = 0;
+typedef struct Commands {
+    size_t part[2 * PART_COUNT + 1]; // of encoder, dynamics, renderer, forward and backward each; of the update
+} Commands;
+
+// Of a step at the sizes of `paper`, without doing the commands: `vpd bench step` counts the same on a GPU.
+static Commands commands_of_paper(int episodes) {
     const StepShape *shape = &step_shapes[STEP_PAPER];
     Device *device = NULL;
     RoomVideo room;
     Config config;
     StepBench bench;
+    Commands out;
     Error err = {0};
     assert_status_ok(room_video_make(&room, T + shape->rollout, shape->views, shape->H, shape->W, &err), err);
     assert_status_ok(step_bench_config(shape, STEP_HIERARCHICAL, 1024, &config, &err), err);
     config.model.precision = PRECISION_BF16;
+    config.train.batch = episodes;
     cuda_on_cpu_skip(true);
     assert_status_ok(cuda_on_cpu_open(&device, &err), err);
     assert_status_ok(step_bench(device, &config, &room.observation, MEASURE_STEP, 1, &bench, &err), err);
@@ -76,16 +77,34 @@ static void a_step_has_few_commands(void **state) {
     cuda_on_cpu_skip(false);
     room_video_free(&room);
     for (int i = 0; i < PART_COUNT; i++) {
-        count[2 * i] = bench.forward_commands[i];
-        count[2 * i + 1] = bench.backward_commands[i];
+        out.part[2 * i] = bench.forward_commands[i];
+        out.part[2 * i + 1] = bench.backward_commands[i];
     }
-    count[2 * PART_COUNT] = bench.update_commands;
+    out.part[2 * PART_COUNT] = bench.update_commands;
+    return out;
+}
+
+static void check_commands(int episodes, const size_t most[2 * PART_COUNT + 1]) {
+    Commands found = commands_of_paper(episodes);
+    size_t all = 0;
     for (int i = 0; i <= 2 * PART_COUNT; i++) {
-        print_message("%zu ", count[i]);
-        all += count[i];
+        print_message("%zu ", found.part[i]);
+        all += found.part[i];
     }
-    print_message("commands; %zu in all\n", all);
-    for (int i = 0; i <= 2 * PART_COUNT; i++) assert_in_range(count[i], 1, most[i]);
+    print_message("commands; %zu in all, episodes %d\n", all, episodes);
+    for (int i = 0; i <= 2 * PART_COUNT; i++) assert_in_range(found.part[i], 1, most[i]);
+}
+
+// With more of them something is made again that was made before.
+static void a_step_has_few_commands(void **state) {
+    (void)state;
+    check_commands(1, (const size_t[]){85, 112, 138, 49, 127, 81, 6});
+}
+
+// Episodes of a batch share the messages of the dynamics and the images of the encoder.
+static void a_batch_shares_commands(void **state) {
+    (void)state;
+    check_commands(8, (const size_t[]){135, 125, 560, 90, 1020, 590, 6});
 }
 
 // A step of the phase with motion alone, without doing the commands: the bodies of 32 windows, SELFTEST_WINDOW_STEPS
@@ -149,7 +168,8 @@ static void messages_share_launches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_has_few_commands), cmocka_unit_test(a_step_of_motion_has_few_commands),
-        cmocka_unit_test(weights_change_between_steps), cmocka_unit_test(messages_share_launches)};
+        cmocka_unit_test(a_step_has_few_commands), cmocka_unit_test(a_batch_shares_commands),
+        cmocka_unit_test(a_step_of_motion_has_few_commands), cmocka_unit_test(weights_change_between_steps),
+        cmocka_unit_test(messages_share_launches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
