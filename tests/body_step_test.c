@@ -65,6 +65,45 @@ static void test_untrained_bodies_go_on(void **state) {
     device_close(device);
 }
 
+// Scenes of one step move as each does alone, one of them without bodies.
+static void test_scenes_do_not_see_each_other(void **state) {
+    (void)state;
+    enum { SCENES = 3 };
+    Device *device;
+    Error err;
+    Parameters parameters;
+    BodyNetwork network;
+    Tape tape;
+    static int32_t body[SCENES][COUNT];
+    static real before[2][SCENES][3 * COUNT], now[2][SCENES][3 * COUNT];
+    BodyScales scales = body_scales(2.5);
+    BodyStep step = {0};
+    SceneBodies bodies[2][SCENES], *together[SCENES];
+    assert_status_ok(device_open("cpu", 2, &device, &err), err);
+    parameters_init(&parameters, device);
+    body_network_create(&parameters, C, L, &network);
+    assert_status_ok(parameters_allocate(&parameters, 1, &err), err);
+    for (size_t i = 0; i < parameters.size; i++) parameters.values[i] += (real)(0.05 * sin((double)i));
+    tape_init(&tape, device);
+    for (int way = 0; way < 2; way++)
+        for (size_t s = 0; s < SCENES; s++) {
+            make(body[s], before[way][s], now[way][s]);
+            for (size_t i = 0; i < COUNT; i++) now[way][s][3 * i + 2] += (real)s * (real)0.002;
+            for (size_t i = 0; s == 1 && i < COUNT; i++) body[s][i] = -1;
+            bodies[way][s] = (SceneBodies){COUNT, body[s], before[way][s], now[way][s], NULL};
+            together[s] = &bodies[1][s];
+        }
+    for (size_t s = 0; s < SCENES; s++) body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies[0][s]});
+    body_step(&tape, &network, &scales, &step, SCENES, together);
+    assert_status_ok(device_status(device, &err), err);
+    for (size_t s = 0; s < SCENES; s++) assert_memory_equal(now[1][s], now[0][s], sizeof now[0][s]);
+    assert_memory_not_equal(now[0][0], now[0][2], sizeof now[0][0]);
+    tape_free(&tape);
+    body_step_free(&step);
+    parameters_free(&parameters);
+    device_close(device);
+}
+
 static void test_nothing_moves(void **state) {
     (void)state;
     Device *device;
@@ -206,6 +245,7 @@ static void test_strays(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_untrained_bodies_go_on),
+        cmocka_unit_test(test_scenes_do_not_see_each_other),
         cmocka_unit_test(test_nothing_moves),
         cmocka_unit_test(test_bodies_of_a_field),
         cmocka_unit_test(test_images),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole rollout steps in float: an untrained model moves nothing, two runs give the same bits, a warm step asks the
 // system for nothing, and every form works on awkward sets.
+#include "nn/rows.h"
 #include "tests/gnn_scene.h"
 
 static const size_t COUNTS[] = {150, 150, 150};
@@ -104,6 +105,88 @@ static void two_runs_give_the_same_bits(void **state) {
             free(dx[run]);
             free(grads[run]);
         }
+    }
+}
+
+// ---- several scenes at once
+
+enum { SCENES = 3 };
+// The second has fewer particles than a particle has neighbours; sets of one scene have different sizes.
+static const size_t SEVERAL[SCENES][GNN_MAX_SETS] = {{140, 133, 150}, {3, 4, 5}, {60, 61, 62}};
+
+// Two steps of `count` scenes from number `first` on. Returns the gradient of all weights, and dx of the second step,
+// (particles, 3), behind each other.
+static void step_scenes(SceneModel *model, Scene *const *scenes, size_t first, size_t count, real *dx) {
+    Tape tape;
+    GnnSets sets[SCENES], all;
+    DynamicsOutput out = {0};
+    tape_init(&tape, model->device);
+    for (size_t s = 0; s < count; s++) sets[s] = scene_sets(&tape, scenes[first + s]);
+    for (uint32_t step = 0; step < 2; step++) {
+        GnnPlanInput inputs[SCENES];
+        GnnPlan plan;
+        all = sets[0];
+        for (size_t t = 0; t < all.count; t++) {
+            Tensor *x[SCENES], *f[SCENES];
+            for (size_t s = 0; s < count; s++) x[s] = sets[s].set[t].x, f[s] = sets[s].set[t].f;
+            all.set[t].x = join_rows(&tape, count, x);
+            all.set[t].f = join_rows(&tape, count, f);
+            for (size_t s = 0; s < count; s++) sets[s].set[t].x = x[s], sets[s].set[t].f = f[s];
+        }
+        for (size_t s = 0; s < count; s++) {
+            inputs[s] = scene_plan_input(&sets[s], step);
+            inputs[s].episode = (uint32_t)(first + s);
+        }
+        gnn_plan_make(&tape, &model->dynamics->config, count, inputs, &plan);
+        dynamics_step(&tape, model->dynamics, &plan, &all, &out);
+        for (size_t s = 0, row = 0; s < count; s++) {
+            size_t rows = scenes[first + s]->count[all.count - 1];
+            DynamicsOutput own = {.x = tensor_rows(&tape, out.x, row, rows), .f = tensor_rows(&tape, out.f, row, rows)};
+            sets[s] = scene_shift(&sets[s], &own);
+            row += rows;
+        }
+        all = scene_shift(&all, &out);
+    }
+    for (size_t s = 0; s < count; s++) { // asked for by the parts
+        Tensor *x = sets[s].set[all.count - 1].x;
+        real *grad = tape_grad(&tape, x);
+        for (size_t i = 0; i < 3 * x->rows; i++) grad[i] += (real)scene_random(50 + (uint32_t)(first + s), i);
+    }
+    tape_backward_from_grads(&tape);
+    memcpy(dx, out.dx->value, 3 * out.dx->rows * sizeof *dx);
+    tape_free(&tape);
+}
+
+// Scenes of one plan move as each does alone, and their gradients add up.
+static void scenes_do_not_see_each_other(void **state) {
+    (void)state;
+    for (size_t f = 0; f < SCENE_FORMS; f++) {
+        GnnConfig config = scene_config(&scene_forms[f]);
+        SceneModel model;
+        Scene *scenes[SCENES];
+        static real alone[SCENES * 3 * SCENE_MAX], together[SCENES * 3 * SCENE_MAX];
+        size_t at = 0;
+        if (config.T > 2) continue; // the sets behind a step have the sizes of the present
+        model_open(&model, &config, 2, false);
+        parameters_zero_grad(&model.parameters);
+        for (size_t s = 0; s < SCENES; s++) {
+            scenes[s] = scene_make(config.T, SEVERAL[s]);
+            step_scenes(&model, scenes, s, 1, alone + at);
+            at += 3 * scenes[s]->count[config.T - 1];
+        }
+        size_t size = model.parameters.size;
+        real *sum = malloc(size * sizeof *sum), largest = 0;
+        memcpy(sum, model.parameters.grads, size * sizeof *sum);
+        parameters_zero_grad(&model.parameters);
+        step_scenes(&model, scenes, 0, SCENES, together);
+        for (size_t i = 0; i < at; i++) assert_true(real_fabs(together[i] - alone[i]) < (real)1e-6);
+        for (size_t i = 0; i < size; i++) largest = real_fabs(sum[i]) > largest ? real_fabs(sum[i]) : largest;
+        assert_true(largest > (real)0.01);
+        for (size_t i = 0; i < size; i++)
+            assert_true(real_fabs(model.parameters.grads[i] - sum[i]) < (real)2e-5 * largest);
+        for (size_t s = 0; s < SCENES; s++) free(scenes[s]);
+        free(sum);
+        model_close(&model);
     }
 }
 
@@ -384,10 +467,14 @@ static void spread_sees_collapse(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(untrained_moves_nothing),   cmocka_unit_test(two_runs_give_the_same_bits),
-        cmocka_unit_test(threads_and_keeping_agree), cmocka_unit_test(warm_steps_allocate_nothing),
-        cmocka_unit_test(checkpointed_steps_agree),  cmocka_unit_test(awkward_sets_work),
-        cmocka_unit_test(memory_may_run_out),        cmocka_unit_test(spread_sees_collapse)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(untrained_moves_nothing),
+                                       cmocka_unit_test(two_runs_give_the_same_bits),
+                                       cmocka_unit_test(scenes_do_not_see_each_other),
+                                       cmocka_unit_test(threads_and_keeping_agree),
+                                       cmocka_unit_test(warm_steps_allocate_nothing),
+                                       cmocka_unit_test(checkpointed_steps_agree),
+                                       cmocka_unit_test(awkward_sets_work),
+                                       cmocka_unit_test(memory_may_run_out),
+                                       cmocka_unit_test(spread_sees_collapse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

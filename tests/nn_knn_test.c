@@ -107,11 +107,12 @@ typedef struct Answer {
     int32_t *index;
     real *distance2;
     uint64_t visited;
+    int32_t first; // was added to indices
 } Answer;
 
 static Answer search(Device *device, const Cloud *points, const Cloud *queries, const int32_t *self, int k) {
     size_t count = queries->count * (size_t)k + 1;
-    Answer out = {malloc(count * sizeof *out.index), malloc(count * sizeof *out.distance2), 0};
+    Answer out = {malloc(count * sizeof *out.index), malloc(count * sizeof *out.distance2), 0, 7};
     KnnArgs args = {.points = points->count,
                     .queries = queries->count,
                     .point = points->x,
@@ -121,6 +122,7 @@ static Answer search(Device *device, const Cloud *points, const Cloud *queries, 
                     .query_extra = queries->e,
                     .self = self,
                     .k = k,
+                    .first = out.first,
                     .index = out.index,
                     .distance2 = out.distance2,
                     .visited = &out.visited};
@@ -161,7 +163,7 @@ static size_t count_wrong(const Cloud *points, const Cloud *queries, const int32
             }
             if (best >= 0) taken[best] = 1;
             size_t at = q * (size_t)k + (size_t)j;
-            wrong += answer->index[at] != best || !(answer->distance2[at] == best2);
+            wrong += answer->index[at] != (best < 0 ? -1 : answer->first + best) || !(answer->distance2[at] == best2);
         }
     }
     free(taken);
@@ -207,7 +209,7 @@ static void equals_search_through_all(void **state) {
 // Guesses near and far: moved points whose guess is their own point or the answer of others. They are written over.
 static void check_guesses(Device *device, Shape shape, size_t points, size_t extra) {
     Cloud cloud = cloud_of(shape, points, extra, 1), moved = cloud_of(shape, points, extra, 1);
-    Answer out = {malloc(points * sizeof *out.index), malloc(points * sizeof *out.distance2), 0};
+    Answer out = {malloc(points * sizeof *out.index), malloc(points * sizeof *out.distance2), 0, 0};
     ArenaMark mark = arena_mark(&device->scratch);
     for (size_t i = 0; i < 3 * points; i++) moved.x[i] += (i / 3 % 7 ? (real)0.05 : (real)0.5) * number(8, i);
     for (size_t i = 0; i < points; i++) out.index[i] = (int32_t)(i % 3 ? i : (i * 31) % points);

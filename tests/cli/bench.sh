@@ -1,7 +1,7 @@
 # The benchmarks run, and say what is wrong with what they are asked for. No time is asserted.
 . "$VPD_SOURCE/tests/cli/common"
 
-expect 0 "training step, tiny: 2 views of 64x64, N 2048, M 128, 3 rollout steps" "" \
+expect 0 "training step, tiny: episodes 1, 2 views of 64x64, N 2048, M 128, 3 rollout steps" "" \
   "$VPD" bench step --device cpu --preset tiny --form bodies --repeat 1 --keep 16
 [ "$(grep -c '^bodies ' "$folder/stdout")" = 1 ] || fail "not one line for one form"
 grep -Eq '(nan|inf|-[0-9])' "$folder/stdout" && fail "a figure that is none"
@@ -15,6 +15,8 @@ expect 0 "doubling: M = N/16" "" "$VPD" bench doubling --device cpu --from 64 --
 expect 0 '{"bench":"step","preset":"tiny","form":"bodies"' "" "$VPD" bench step --json --device cpu --preset tiny --form bodies --repeat 1 --keep 16
 [ "$(grep -c '^{"bench":".*}$' "$folder/stdout")" = 2 ] && [ "$(wc -l <"$folder/stdout")" = 2 ] || fail "not one object for the device and one for the form"
 grep -Eq '"floor_ms":[0-9.]+,"over_floor":[0-9.]+,.*"memory":\{"parameters":[0-9]+,"optimiser":[0-9]+,.*"dynamics":[0-9]+' "$folder/stdout" || fail "no floor, or no memory by part"
+expect 0 '"form":"paper","episodes":2,' "" "$VPD" bench step --json --device cpu --preset tiny --form paper --batch 2 --repeat 1 --keep 16
+expect 2 "" "batch" "$VPD" bench step --device cpu --batch 0
 expect 0 '"bench":"frames","preset":"tiny","form":"paper"' "" "$VPD" bench frames --json --device cpu --preset tiny --form paper --repeat 1
 expect 0 '"bench":"bodies","windows":64,' "" "$VPD" bench bodies --json --device cpu --repeat 1
 expect 0 '"bench":"neighbours","points":256,"k":16,"ms":' "" "$VPD" bench neighbours --json --device cpu --from 128 --to 256 --repeat 1

@@ -54,6 +54,8 @@ static void *upload(Device *device, Arena *memory, const void *host, size_t byte
     return host ? out : NULL;
 }
 
+enum { FIRST = 7 }; // is added to indices
+
 typedef struct Answer {
     int32_t *index;  // (queries, k)
     real *distance2; // (queries, k)
@@ -69,6 +71,7 @@ static Answer search(Device *device, const Cloud *points, const Cloud *queries, 
                     .queries = queries->count,
                     .extra = points->extra,
                     .k = k,
+                    .first = FIRST,
                     .point = upload(device, &memory, points->x, 3 * points->count * sizeof(real)),
                     .query = upload(device, &memory, queries->x, 3 * queries->count * sizeof(real)),
                     .point_extra = upload(device, &memory, points->e, points->extra * points->count * sizeof(real)),
