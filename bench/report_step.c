@@ -304,19 +304,21 @@ static Status report_frames(const BenchOptions *options, const StepShape *shape,
     if (options->json)
         return json_write_line(stdout,
                                json_pack("{s:s s:s s:s s:I s:i s:i s:f s:f}", "bench", "frames", "preset", shape->name,
-                                         "form", form, "N", (json_int_t)b->particles, "width", shape->W, "height",
-                                         shape->H, "frame_ms", ms, "frames_per_second", per_second),
+                                         "form", form, "N", (json_int_t)b->particles, "width", b->W, "height", b->H,
+                                         "frame_ms", ms, "frames_per_second", per_second),
                                err);
     printf("frames, %s, %s: %zu particles, a rollout step and %dx%d pixels: %.2f ms, %.1f frames/s\n", shape->name,
-           form, b->particles, shape->W, shape->H, ms, per_second);
+           form, b->particles, b->W, b->H, ms, per_second);
     return STATUS_OK;
 }
 
-// Times one rollout step and its picture (at the preset's size).
+// Times one rollout step and its picture, at the preset's size and STEP_WIDER times as wide.
 Status bench_frames(Device *device, const BenchOptions *options, Error *err) {
     Video video;
     Status status = open_video(&video, &step_shapes[options->preset], options->data, err);
     if (status == STATUS_OK) status = each_form(device, options, &video.observation, MEASURE_FRAME, report_frames, err);
+    if (status == STATUS_OK)
+        status = each_form(device, options, &video.observation, MEASURE_WIDE_FRAME, report_frames, err);
     close_video(&video);
     return status;
 }

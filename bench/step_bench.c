@@ -73,6 +73,7 @@ typedef struct Bench {
     StepClock clock;        // of the last step
     size_t update_commands; // likewise
     size_t particles;
+    int H, W; // of the last picture
     long step;
 } Bench;
 
@@ -197,11 +198,15 @@ static Status one_inference(Bench *b, BenchTime row[ROWS], Error *err) {
     return status;
 }
 
-static Status one_frame(Bench *b, BenchTime row[ROWS], Error *err) {
+// A picture with `wider` times as many rows and columns as the input.
+static Status draw_frame(Bench *b, int wider, BenchTime row[ROWS], Error *err) {
     Scene scene;
     Observation history = *b->frames;
     history.F = (int)b->config->model.T;
     RendererCamera camera = observation_camera(b->frames, history.F - 1, 0);
+    b->H = camera.H *= wider;
+    b->W = camera.W *= wider;
+    for (int i = 0; i < 6; i++) camera.K[i] *= wider;
     tape_reset(&b->tape);
     arena_reset(&b->device->scratch);
     b->tape.recording = false;
@@ -222,6 +227,9 @@ static Status one_frame(Bench *b, BenchTime row[ROWS], Error *err) {
     return status;
 }
 
+static Status one_frame(Bench *b, BenchTime row[ROWS], Error *err) { return draw_frame(b, 1, row, err); }
+static Status one_wide_frame(Bench *b, BenchTime row[ROWS], Error *err) { return draw_frame(b, STEP_WIDER, row, err); }
+
 static void read_results(const Bench *b, const BenchTime *times, int repetitions, double *room, StepBench *out) {
     const BenchTime *row = times;
     BenchTime medians[ROWS];
@@ -235,6 +243,8 @@ static void read_results(const Bench *b, const BenchTime *times, int repetitions
                        .particles = b->particles,
                        .tape_bytes = tape_peak_bytes(&b->tape),
                        .scratch_bytes = b->device->scratch.peak,
+                       .H = b->H,
+                       .W = b->W,
                        .update_commands = b->update_commands,
                        .replay = b->device->replay};
     for (int i = 0; i < PART_COUNT; i++) {
@@ -256,7 +266,8 @@ Status step_bench(Device *device, const Config *config, const Observation *frame
                                       Error * err) = {[MEASURE_STEP] = one_step,
                                                       [MEASURE_WHOLE] = one_whole_step,
                                                       [MEASURE_INFERENCE] = one_inference,
-                                                      [MEASURE_FRAME] = one_frame};
+                                                      [MEASURE_FRAME] = one_frame,
+                                                      [MEASURE_WIDE_FRAME] = one_wide_frame};
     Bench b;
     Status status = bench_open(&b, device, config, frames, err);
     BenchTime *times = calloc((size_t)repetitions * ROWS, sizeof *times);

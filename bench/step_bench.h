@@ -39,8 +39,11 @@ typedef struct StepBench {
     MemoryUse memory[MEMORY_USES]; // peak of each part
     size_t memory_count;
     size_t particles, tape_bytes, scratch_bytes;
+    int H, W;            // of a frame's picture
     DeviceReplay replay; // of all steps, with config->train.cuda_graph
 } StepBench;
+
+enum { STEP_WIDER = 4 };
 
 typedef enum StepMeasure {
     MEASURE_STEP,  // a training step and its parts
@@ -48,8 +51,9 @@ typedef enum StepMeasure {
                    // replay
     MEASURE_INFERENCE, // without gradients: encode, one rollout step, rays; fills step, forward, tape_bytes,
                        // scratch_bytes, particles
-    MEASURE_FRAME      // one rollout step and the picture of a view (H x W of the input), with the copy to the host:
-                       // fills step, particles
+    MEASURE_FRAME,     // one rollout step and the picture of a view (H x W of the input), with the copy to the host:
+                       // fills step, particles, H, W
+    MEASURE_WIDE_FRAME // the same with STEP_WIDER times as many rows and columns
 } StepMeasure;
 
 // `frames` holds T + rollout frames; all views are input and rendered.

@@ -17,7 +17,7 @@ expect 0 '{"bench":"step","preset":"tiny","form":"bodies"' "" "$VPD" bench step 
 grep -Eq '"floor_ms":[0-9.]+,"over_floor":[0-9.]+,.*"memory":\{"parameters":[0-9]+,"optimiser":[0-9]+,.*"dynamics":[0-9]+' "$folder/stdout" || fail "no floor, or no memory by part"
 expect 0 '"form":"paper","episodes":2,' "" "$VPD" bench step --json --device cpu --preset tiny --form paper --batch 2 --repeat 1 --keep 16
 expect 2 "" "batch" "$VPD" bench step --device cpu --batch 0
-expect 0 '"bench":"frames","preset":"tiny","form":"paper"' "" "$VPD" bench frames --json --device cpu --preset tiny --form paper --repeat 1
+expect 0 '"width":256,"height":256' "" "$VPD" bench frames --json --device cpu --preset tiny --form paper --repeat 1
 expect 0 '"bench":"bodies","windows":64,' "" "$VPD" bench bodies --json --device cpu --repeat 1
 expect 0 '"bench":"neighbours","points":256,"k":16,"ms":' "" "$VPD" bench neighbours --json --device cpu --from 128 --to 256 --repeat 1
 expect 0 '"what":"inference","N":128,' "" "$VPD" bench doubling --json --device cpu --from 64 --to 128 --repeat 1
