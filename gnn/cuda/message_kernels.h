@@ -66,15 +66,6 @@ static __device__ inline void activate_rows(const real *bias, unsigned n, T &til
     }
 }
 
-// Calls f(row of the tile, row) for the present rows of a warp.
-template <class S, class F> static __device__ inline void each_row(const TileRows &t, F f) {
-    UNROLL(1)
-    for (unsigned i = 0; i < S::ROWS; i++) {
-        unsigned r = Tile<S::ROWS, 1>::row(i);
-        if (t.row[r] >= 0) f(r, static_cast<size_t>(t.row[r]));
-    }
-}
-
 // The mean of a row, and 1 / sqrt(variance + eps).
 template <int COLS>
 static __device__ inline void row_moments(const real (&v)[COLS], unsigned n, real *mean, real *scale) {
@@ -100,12 +91,10 @@ template <class S> static __device__ inline void finish_rows(const MessageArgs &
     unsigned n = out_width(m);
     UNROLL(1)
     for (unsigned i = 0; i < S::ROWS; i++) {
-        unsigned r = Tile<S::ROWS, 1>::row(i);
-        size_t row = static_cast<size_t>(t.row[r]);
-        real v[S::OUT], *line = x + r * S::STRIDE;
-        if (t.row[r] < 0) continue;
+        real v[S::OUT], *line = x + own_row<S>(i) * S::STRIDE;
+        if (!has_row<S>(t, i)) continue;
         read_columns(line, v);
-        if (m.kept_y) write_line(v, n, m.kept_y + row * n);
+        if (m.kept_y) write_line(v, n, own_line<S>(t, i, m.kept_y, n));
         if (last_bias(m)) add_line(last_bias(m), n, v);
         if (m.gain) {
             real mean, scale, gain[S::OUT];
@@ -114,9 +103,18 @@ template <class S> static __device__ inline void finish_rows(const MessageArgs &
             UNROLL_LOOP(j, S::OUT) v[j] = (v[j] - mean) * scale * gain[j];
             add_line(m.offset, n, v);
         }
-        if (m.residual) add_line(m.residual + row * n, n, v);
-        if (m.rows) write_line(v, n, m.rows + row * n);
         write_columns(v, n, line);
+    }
+    real v[S::ROWS][S::OUT], residual[S::ROWS][S::OUT];
+    read_rows_of(x, S::STRIDE, v);
+    if (m.residual) {
+        read_lines([&](unsigned i) { return own_line<S>(t, i, m.residual, n); }, n, residual);
+        UNROLL_LOOP(i, S::ROWS)
+        UNROLL_LOOP(j, S::OUT) v[i][j] += residual[i][j];
+    }
+    UNROLL_LOOP(i, S::ROWS) {
+        if (m.rows && has_row<S>(t, i)) write_line(v[i], n, own_line<S>(t, i, m.rows, n));
+        if (m.residual) write_columns(v[i], n, x + own_row<S>(i) * S::STRIDE);
     }
 }
 
@@ -199,11 +197,15 @@ static __device__ inline void hidden_again(const MessageArgs &m, const MessageWo
     tile_store(v, n, hb, S::STRIDE);
 }
 
-// 1 / number of rows in mean `line`.
+// 1 / number of rows in mean `line`; the whole warp.
 static __device__ inline real mean_share(const MessageArgs &m, size_t line) {
     if (m.mean_kind == MEAN_OTHER) return 1 / static_cast<real>(m.edges.count[line]);
+    if (!m.edges.index) return 1 / static_cast<real>(m.edges.k);
     int present = 0;
-    for (size_t e = 0; e < m.edges.k; e++) present += !m.edges.index || m.edges.index[line * m.edges.k + e] >= 0;
+    for (size_t e = 0; e < m.edges.k; e += CUDA_WARP) {
+        bool there = e + cuda_lane() < m.edges.k && m.edges.index[line * m.edges.k + e + cuda_lane()] >= 0;
+        present += __popc(__ballot_sync(WHOLE_WARP, there));
+    }
     return 1 / static_cast<real>(present);
 }
 
@@ -296,6 +298,17 @@ static __device__ inline void outer(real *a, unsigned depth, real *d, unsigned n
     else tile_outer<S::ROWS, COLS>(a, depth, d, S::STRIDE, n, add, to);
 }
 
+// line(i) += row i of this warp in x (tile rows, n).
+template <class S, int COLS, class Line> static __device__ inline void add_rows(const real *x, unsigned n, Line line) {
+    constexpr unsigned HALF = S::ROWS / 2; // all would take too many registers
+    UNROLL(1)
+    for (unsigned first = 0; first < S::ROWS; first += HALF) {
+        real v[HALF][COLS];
+        UNROLL_LOOP(i, HALF) read_columns(x + own_row<S>(first + i) * S::STRIDE, v[i]);
+        add_to_lines(v, n, [&](unsigned i) { return line(first + i); });
+    }
+}
+
 // The products' shares in the gradients of the rows, which are added to m.drows, and gradients of their weights; x and
 // d are two buffers.
 template <class S>
@@ -317,11 +330,7 @@ static __device__ inline void products_backward(const MessageArgs &m, const Mess
         product_turned<S>(d, h, p.weight, w.turned.product[i], o, strip, rows);
         tile_store(rows, o, d, S::STRIDE); // each warp adds whole rows
         S::share();
-        each_row<S>(t, [&](unsigned r, size_t row) {
-            real v[S::OUT];
-            read_columns(d + r * S::STRIDE, v);
-            add_to_line(v, o, m.drows + row * o);
-        });
+        add_rows<S, S::OUT>(d, o, [&](unsigned r) { return own_line<S>(t, r, m.drows, o); });
         S::share(); // d was read completely
     }
 }
@@ -386,14 +395,19 @@ static __device__ inline void inputs_backward(const MessageArgs &m, const Messag
     }
     tile_store(d, count, x, S::STRIDE);
     S::share();
-    each_row<S>(t, [&](unsigned r, size_t row) {
-        each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
-            real *dx = is_shared(m, term) ? w.row_dx[&term - m.terms] : term.dx, *line = dx + row * term.width;
-            for (unsigned c = from + cuda_lane(); dx && c < to; c += CUDA_WARP) {
-                real value = x[r * S::STRIDE + at + c - from];
-                line[c] = is_shared(m, term) ? value : line[c] + value;
+    each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
+        unsigned width = static_cast<unsigned>(term.width);
+        bool shared = is_shared(m, term);
+        real *dx = shared ? w.row_dx[&term - m.terms] : term.dx;
+        for (unsigned c = from + cuda_lane(); dx && c < to; c += CUDA_WARP) {
+            real sum[S::ROWS]; // loads of all rows are under way together
+            UNROLL_LOOP(i, S::ROWS) sum[i] = !shared && has_row<S>(t, i) ? own_line<S>(t, i, dx, width)[c] : 0;
+            UNROLL_LOOP(i, S::ROWS)
+            if (has_row<S>(t, i)) {
+                real value = x[own_row<S>(i) * S::STRIDE + at + c - from];
+                own_line<S>(t, i, dx, width)[c] = shared ? value : sum[i] + value;
             }
-        });
+        }
     });
 }
 
@@ -402,14 +416,18 @@ template <class S>
 static __device__ inline void terms_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *da,
                                              real *x, real *strip) {
     unsigned n = hidden_width(m);
-    each_row<S>(t, [&](unsigned r, size_t row) {
+    UNROLL(1)
+    for (size_t term = 0; term < m.term_count; term++) {
+        const MessageTermArgs &by = m.terms[term];
+        if (!by.weight && by.kind != TERM_OTHER && !is_shared(m, by) && by.dx)
+            add_rows<S, S::HIDDEN>(da, n, [&](unsigned i) { return own_line<S>(t, i, by.dx, n); });
+    }
+    UNROLL(1)
+    for (unsigned i = 0; w.da && i < S::ROWS; i++) {
         real v[S::HIDDEN];
-        read_columns(da + r * S::STRIDE, v);
-        for (size_t i = 0; i < m.term_count; i++)
-            if (!m.terms[i].weight && m.terms[i].kind != TERM_OTHER && !is_shared(m, m.terms[i]) && m.terms[i].dx)
-                add_to_line(v, n, m.terms[i].dx + row * n);
-        if (w.da) write_line(v, n, w.da + row * n);
-    });
+        read_columns(da + own_row<S>(i) * S::STRIDE, v);
+        if (has_row<S>(t, i)) write_line(v, n, own_line<S>(t, i, w.da, n));
+    }
     for (unsigned first = 0; first < w.inputs; first += S::WIDTH) {
         unsigned count = w.inputs - first < S::WIDTH ? w.inputs - first : S::WIDTH;
         bool weights = false, inputs = false;

@@ -174,21 +174,31 @@ static __device__ inline size_t term_line(const TileRows &t, TermKind kind, unsi
     return static_cast<size_t>(kind == TERM_ROW ? t.row[r] : kind == TERM_GROUP ? t.group[r] : t.other[r]);
 }
 
+// The row of the tile that is row i of this warp, and whether it is there.
+template <class S> __device__ inline unsigned own_row(unsigned i) { return Tile<S::ROWS, 1>::row(i); }
+template <class S> __device__ inline bool has_row(const TileRows &t, unsigned i) { return t.row[own_row<S>(i)] >= 0; }
+
+// Line of a (rows, n) matrix for row i of this warp; NULL where there is no row.
+template <class S, class Number>
+__device__ inline Number *own_line(const TileRows &t, unsigned i, Number *matrix, unsigned n) {
+    return has_row<S>(t, i) ? matrix + static_cast<size_t>(t.row[own_row<S>(i)]) * n : nullptr;
+}
+
 // x (tile rows, S::WIDTH; lines of S::STRIDE) = the inputs [first, first + count) of rows, each warp its own.
 template <class S>
 __device__ inline void read_inputs(const MessageArgs &m, const TileRows &t, unsigned first, unsigned count, real *x) {
     UNROLL(1)
     for (unsigned i = 0; i < S::ROWS; i++) {
-        unsigned r = Tile<S::ROWS, 1>::row(i);
+        unsigned r = own_row<S>(i), there = t.row[r] >= 0 ? count : 0;
         real *line = x + r * S::STRIDE;
-        for (unsigned c = cuda_lane(); c < S::WIDTH; c += CUDA_WARP) line[c] = 0;
-        __syncwarp();
-        if (t.row[r] < 0) continue;
+        for (unsigned c = there + cuda_lane(); c < S::WIDTH; c += CUDA_WARP) line[c] = 0;
+        if (!there) continue;
         each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
             const real *source = term.x + term_line(t, term.kind, r) * term.width;
-            for (unsigned c = from + cuda_lane(); c < to; c += CUDA_WARP) line[at + c - from] = source[c];
+            for (unsigned c = from + cuda_lane(); c < to; c += CUDA_WARP) copy_begin(source + c, line + at + c - from);
         });
     }
+    copies_end();
 }
 
 // Lines of x (tile rows, depth) times lines from `line` on and columns from `col` on of a factor: sum += that.
@@ -234,19 +244,28 @@ __device__ inline void first_layer(const MessageArgs &m, const MessageWork &w, c
     }
     tile_store(a, n, x, S::STRIDE);
     S::share();
+    constexpr unsigned HALF = S::ROWS / 2; // all would take too many registers
     UNROLL(1)
-    for (unsigned i = 0; i < S::ROWS; i++) {
-        unsigned r = Tile<S::ROWS, 1>::row(i);
-        real v[S::HIDDEN], *line = x + r * S::STRIDE;
-        if (t.row[r] < 0) continue;
-        read_columns(line, v);
-        if (m.bias0) add_line(m.bias0, n, v);
+    for (unsigned first = 0; first < S::ROWS; first += HALF) {
+        real v[HALF][S::HIDDEN], more[HALF][S::HIDDEN];
+        UNROLL_LOOP(i, HALF) read_columns(x + own_row<S>(first + i) * S::STRIDE, v[i]);
+        auto add = [&](auto line) {
+            read_lines(line, n, more);
+            UNROLL_LOOP(i, HALF)
+            UNROLL_LOOP(j, S::HIDDEN) v[i][j] += more[i][j];
+        };
+        if (m.bias0) add([&](unsigned i) { return has_row<S>(t, first + i) ? m.bias0 : nullptr; });
+        UNROLL(1)
         for (size_t term = 0; term < m.term_count; term++) {
             const MessageTermArgs &by = m.terms[term];
-            if (!by.weight && (by.kind != TERM_OTHER || t.other[r] >= 0))
-                add_line(by.x + term_line(t, by.kind, r) * n, n, v);
+            if (by.weight) continue;
+            add([&](unsigned i) -> const real * {
+                unsigned r = own_row<S>(first + i);
+                bool there = t.row[r] >= 0 && (by.kind != TERM_OTHER || t.other[r] >= 0);
+                return there ? by.x + term_line(t, by.kind, r) * n : nullptr;
+            });
         }
-        write_columns(v, n, line);
+        UNROLL_LOOP(i, HALF) write_columns(v[i], n, x + own_row<S>(first + i) * S::STRIDE);
     }
     S::share();
     tile_load(x, S::STRIDE, a);
