@@ -396,16 +396,19 @@ static __device__ inline void inputs_backward(const MessageArgs &m, const Messag
     tile_store(d, count, x, S::STRIDE);
     S::share();
     each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
+        constexpr unsigned HALF = S::ROWS / 2;
         unsigned width = static_cast<unsigned>(term.width);
         bool shared = is_shared(m, term);
         real *dx = shared ? w.row_dx[&term - m.terms] : term.dx;
         for (unsigned c = from + cuda_lane(); dx && c < to; c += CUDA_WARP) {
-            real sum[S::ROWS]; // loads of all rows are under way together
-            UNROLL_LOOP(i, S::ROWS) sum[i] = !shared && has_row<S>(t, i) ? own_line<S>(t, i, dx, width)[c] : 0;
-            UNROLL_LOOP(i, S::ROWS)
-            if (has_row<S>(t, i)) {
-                real value = x[own_row<S>(i) * S::STRIDE + at + c - from];
-                own_line<S>(t, i, dx, width)[c] = shared ? value : sum[i] + value;
+            UNROLL(1)
+            for (unsigned i = 0; i < S::ROWS; i += HALF) {
+                real sum[HALF]; // loads of these rows are under way together
+                UNROLL_LOOP(q, HALF)
+                sum[q] = !shared && has_row<S>(t, i + q) ? own_line<S>(t, i + q, dx, width)[c] : 0;
+                UNROLL_LOOP(q, HALF)
+                if (has_row<S>(t, i + q))
+                    own_line<S>(t, i + q, dx, width)[c] = sum[q] + x[own_row<S>(i + q) * S::STRIDE + at + c - from];
             }
         }
     });
