@@ -72,6 +72,9 @@ static void scan_image(Work *work, const EpisodeInfo *info, EpisodeCheck *check,
         sample_depth(work, depth[i]);
     }
     check->images_without_depth += *valid == before;
+    bool one_depth = *valid == before + pixels && !memcmp(depth, depth + 1, (pixels - 1) * sizeof *depth);
+    if (one_depth && !check->images_of_one_depth) check->view_of_one_depth = (int)image;
+    check->images_of_one_depth += one_depth;
     const uint8_t *rgb = frames->rgb + 3 * image * pixels;
     check->images_of_one_colour += !memcmp(rgb, rgb + 3, 3 * (pixels - 1)); // each pixel is as the next
     sample_noise(work, depth, info->H, info->W);
@@ -116,6 +119,11 @@ static void judge_values(const Dataset *dataset, int episode, double usual_step,
     else if (check->images_without_depth > 0)
         check_add_finding(report, false, "episode %s: %zu of %.0f images have no depth at all", label.text,
                           check->images_without_depth, images);
+    if (check->images_of_one_depth)
+        check_add_finding(report, false,
+                          "episode %s: %zu of %.0f images have the same depth in all pixels (the first is of view %d): "
+                          "is it a measured one?",
+                          label.text, check->images_of_one_depth, images, check->view_of_one_depth);
     if ((double)check->images_of_one_colour == images)
         check_add_finding(report, false, "episode %s: each colour picture is of one colour alone", label.text);
     if (check->bad_masks)
