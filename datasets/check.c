@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/sort.h"
 #include "datasets/check_private.h"
+#include "datasets/time_unit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -151,6 +152,18 @@ static void judge_values(const Dataset *dataset, int episode, double usual_step,
     if (info->V == 1 && !info->moving_cameras)
         check_add_finding(report, false,
                           "episode %s: a single camera that stands still cannot be compared with anything", label.text);
+}
+
+// One note for all episodes: they mostly have the same unit.
+static void judge_time_unit(const Dataset *dataset, CheckReport *report) {
+    char doubt[240] = "", words[240];
+    int doubted = 0;
+    for (int i = 0; i < report->episode_count; i++) {
+        const EpisodeInfo *info = dataset_episode(dataset, i);
+        if (info->F < 2 || !time_unit_doubt(info->time_step, words, sizeof words)) continue;
+        if (!doubted++) snprintf(doubt, sizeof doubt, "%s", words);
+    }
+    if (doubted) check_add_finding(report, false, "in %d of %d episodes %s", doubted, report->episode_count, doubt);
 }
 
 // ---- views against each other
@@ -323,6 +336,7 @@ static Status check_all(Work *work, const Log *log, Error *err) {
         if (!status) judge_values(work->dataset, i, usual_step, report);
         progress_update(&progress, (size_t)i + 1, NULL);
     }
+    judge_time_unit(work->dataset, report);
     if (!status) status = collect_pairs(work, err);
     if (!status) status = check_guess(&work->evidence, report, err);
     if (!status) status = check_verdict(work->dataset, &work->evidence, work->where, report, err);

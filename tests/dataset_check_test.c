@@ -143,6 +143,24 @@ static void test_other_time_step(void **state) {
     check_report_free(&report);
 }
 
+static void in_milliseconds(Scene *scene) {
+    for (int f = 0; f < scene->info.F; f++) scene->time[f] *= 1000;
+}
+static void at_two_seconds(Scene *scene) {
+    for (int f = 0; f < scene->info.F; f++) scene->time[f] *= 20;
+}
+static void test_time_unit(void **state) {
+    (void)state;
+    CheckReport report = check_spoiled(3, 2, 0, in_milliseconds);
+    assert_true(mentions(&report, "in 2 of 2 episodes frames are 100 s apart: are their times in milliseconds (a step "
+                                  "of 0.1 s)? Then multiply \"time\" by 0.001"));
+    assert_false(check_report_fails(&report));
+    check_report_free(&report);
+    report = check_spoiled(3, 2, 0, at_two_seconds);
+    assert_false(mentions(&report, "are their times in"));
+    check_report_free(&report);
+}
+
 static void test_single_views(void **state) {
     (void)state;
     CheckReport moving = check_spoiled(4, 1, SCENE_MOVING, NULL);
@@ -417,6 +435,7 @@ int main(void) {
         TEST(test_camera_moved_level),
         TEST(test_other_time_step),
         TEST(test_pictures_of_one_colour),
+        TEST(test_time_unit),
         TEST(test_single_views),
         TEST(test_too_few_points),
         TEST(test_one_depth),
