@@ -270,6 +270,24 @@ static void one_frame(const char *extra, const char *colour, const char *depth, 
     fclose(file);
 }
 
+// Folders of recordings are no episodes of one, so the sentence tells what to do with them.
+static void test_recordings_in_folders(void **state) {
+    (void)state;
+    replace_text("b/transforms.json", "{}");
+    refuse(usual(),
+           "recording: expected one recording, found 1 in folders of it, in the layout of nerfstudio; import ");
+    replace_text("a/transforms.json", "{}");
+    folder_at("c");
+    ImportOptions options = usual();
+    for (int named = 0; named < 2; named++) {
+        options.format = named ? "nerfstudio" : NULL;
+        refuse(options, "found 2 in folders of it, in the layout of nerfstudio; import ");
+        refuse(options, "recording/a, and the others, then put all together with \"vpd data convert A.h5 B.h5 ..");
+    }
+    options.format = "tum";
+    refuse(options, "expected the layout of tum");
+}
+
 static void test_wrong_files(void **state) {
     (void)state;
     const char *fine = "\"fl_x\": 30,", *unit = "[[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]";
@@ -318,6 +336,7 @@ int main(void) {
         TEST(test_distortion),
         TEST(test_lens),
         TEST(test_sizes),
+        TEST(test_recordings_in_folders),
         TEST(test_wrong_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
