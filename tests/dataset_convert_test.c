@@ -146,7 +146,11 @@ static void test_merge_and_assign(void **state) {
                 dataset_info(merged)->split_count[SPLIT_VAL] == 2);
     assert_true(dataset_episode(merged, 4)->split == SPLIT_TRAIN && dataset_episode(merged, 7)->split == SPLIT_TEST);
     assert_string_equal(dataset_info(merged)->licence, "CC0-1.0");
+    assert_string_equal(dataset_info(merged)->name, "b"); // of b.h5, and not the first one's
     dataset_close(merged);
+    Dataset *alone = convert(everything());
+    assert_string_equal(dataset_info(alone)->name, "scene");
+    dataset_close(alone);
     refuse(options, "--assign: expected numbers that add up to the 4 kept episodes, found 5 + 2 + 1");
     options = everything();
     options.count = 3;
