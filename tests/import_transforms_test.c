@@ -82,6 +82,37 @@ static void test_angle_npy_and_units(void **state) {
     dataset_close(dataset);
 }
 
+// `key`: what each of two pictures of two cameras has for its time.
+static void write_without_time(const char *key) {
+    char extra[512];
+    scene_replace(2, 2, 24, 32, SCENE_MOVING);
+    json_global(extra, "");
+    FILE *file = json_begin(extra);
+    for (int i = 0; i < 4; i++) {
+        char colour[64], depth[64], more[96];
+        snprintf(colour, sizeof colour, "images/%d.png", i);
+        snprintf(depth, sizeof depth, "depth/%d.png", i);
+        snprintf(more, sizeof more, "%s\"camera_id\": %d, ", key, i % 2);
+        write_colour(i / 2, i % 2, place(colour, 0, 0));
+        write_depth(i / 2, i % 2, place(depth, 0, 0), 0.001, plain);
+        json_frame(file, i == 0, scene_pose(i / 2, i % 2), colour, depth, more);
+    }
+    json_end(file);
+}
+
+static void test_without_time(void **state) {
+    (void)state;
+    char said[4096];
+    write_without_time("");
+    import_messages(usual(), said, sizeof said);
+    assert_non_null(strstr(said, "warning: "));
+    assert_non_null(strstr(said, "4 pictures of 2 cameras (camera_id) have no \"time\", so they are 4 views of one"));
+    write_without_time("\"timestamp\": 0.5, ");
+    import_messages(usual(), said, sizeof said);
+    assert_non_null(strstr(said, "its frames have \"timestamp\" and no \"time\", so the 4 pictures are views of one"));
+    assert_null(strstr(said, "(camera_id)"));
+}
+
 // Two cameras that are not in step: the slower one sets the moments, the nearest pictures are taken, one moment is
 // lost.
 static void test_times_and_cameras(void **state) {
@@ -115,6 +146,9 @@ static void test_times_and_cameras(void **state) {
     compare_images(dataset, (int[]){1, 0, 3, 2, 5, 4, 9, 8}, 0.00051, 1e-12);
     assert_close(info->time[3], 0.4, 1e-9, 0); // of the camera with fewer pictures
     dataset_close(dataset);
+    char said[4096];
+    import_messages(usual(), said, sizeof said);
+    assert_non_null(strstr(said, "camera 1 has the fewest pictures, 4 where another has 6: its moments become frames"));
     ImportOptions options = usual();
     options.gap = 0.001;
     refuse(options, "expected moments that every camera saw within 0.001 s");
@@ -332,6 +366,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_millimetres_and_axes),
         TEST(test_angle_npy_and_units),
+        TEST(test_without_time),
         TEST(test_times_and_cameras),
         TEST(test_distortion),
         TEST(test_lens),
