@@ -301,7 +301,7 @@ vpd_status vpd_model_evaluate(vpd_model *model, const char *dataset, const vpd_e
                               vpd_error *err);
 
 // Looks for wrong cameras, depth and values in a data set, as `vpd data check` does. Errors in the data are VPD_OK with
-// "pass": false and a list "findings".
+// "pass": false and a list "findings". "pass" is null, and "verdict" "not checked", where nothing could be compared.
 vpd_status vpd_data_check(const char *dataset, char **report, vpd_error *err);
 
 typedef struct vpd_import_options {

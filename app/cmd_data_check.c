@@ -133,7 +133,7 @@ static void picture_title(const CheckReport *report, char *out, size_t size) {
                           : report->colour.guess ? colour_guess_name(report->colour.guess)
                           : report->clock_count  ? "clocks apart"
                                                  : NULL;
-    int used = snprintf(out, size, "%s: ", check_report_passes(report) ? "pass" : "FAIL");
+    int used = snprintf(out, size, "%s: ", check_report_word(report));
     if (isfinite(report->all.median))
         used += snprintf(out + used, size - (size_t)used, "median error %.2f mm, %.0f %% of points agree",
                          1e3 * report->all.median, 100 * report->all.agree);
@@ -174,7 +174,7 @@ static Status run_check(const CommandLine *line, Error *err) {
     if (!status && command_has(line, "json"))
         status = json_write_line(stdout, check_report_json(dataset, &report), err);
     else if (!status) print_report(dataset, &report);
-    if (!status && !check_report_passes(&report))
+    if (!status && check_report_fails(&report))
         status = error_set(err, STATUS_BAD_INPUT, "%s: the check found errors in the data; they are listed above",
                            dataset_info(dataset)->path);
     check_report_free(&report);

@@ -75,10 +75,16 @@ Status output_check_frames(const CommandLine *line, const char *path, size_t cou
 }
 
 // These are what they are, whatever their names say, and other programs go by the name.
-static Status check_ending(const FlagValue *given, Error *err) {
+static Status check_ending(const CommandLine *line, const FlagValue *given, Error *err) {
     static const struct {
         const char *kind, *ending, *other;
-    } endings[] = {{"svg", ".svg", ".svg"}, {"glb", ".glb", ".glb"}, {"usda", ".usda", ".usd"}};
+    } endings[] = {{"svg", ".svg", ".svg"},
+                   {"glb", ".glb", ".glb"},
+                   {"usda", ".usda", ".usd"},
+                   {"png", ".png", ".png"},
+                   {"vpd-dataset", ".h5", ".hdf5"}};
+    bool folder = line->ranks && !strcmp(given->flag->writes, "vpd-dataset"); // of several processes
+    if (folder) return STATUS_OK;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (!strcmp(given->flag->writes, endings[i].kind) && !name_ends(given->value, endings[i].ending) &&
             !name_ends(given->value, endings[i].other))
@@ -92,8 +98,8 @@ Status outputs_check(const CommandLine *line, Error *err) {
     for (int i = 0; !status && i < line->given_count; i++) {
         const FlagValue *given = &line->given[i];
         if (!given->flag->writes) continue;
-        status = check_ending(given, err);
-        if (status == STATUS_OK) status = output_check(line, given->value, given->flag->writes, err);
+        status = output_check(line, given->value, given->flag->writes, err);
+        if (status == STATUS_OK) status = check_ending(line, given, err);
     }
     return status;
 }

@@ -15,14 +15,20 @@ size_t image_bytes(const Image *image) {
     return (size_t)image->H * (size_t)image->W * (size_t)image->channels * (size_t)image->type;
 }
 
+Status image_check_size(int64_t H, int64_t W, Error *err) {
+    bool sides = H >= 1 && W >= 1 && H <= IMAGE_SIDE_MAX && W <= IMAGE_SIDE_MAX;
+    if (sides && (size_t)H * (size_t)W <= IMAGE_PIXELS_MAX) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "expected a picture with sides of 1 to %d and at most %zu pixels, found %lld x %lld; make it "
+                     "smaller",
+                     IMAGE_SIDE_MAX, IMAGE_PIXELS_MAX, (long long)W, (long long)H);
+}
+
 Status image_create(int H, int W, int channels, PixelType type, Image *out, Error *err) {
     CHECK(channels >= 1 && channels <= 4);
     *out = (Image){0};
-    if (H < 1 || W < 1 || H > IMAGE_SIDE_MAX || W > IMAGE_SIDE_MAX || (size_t)H * (size_t)W > IMAGE_PIXELS_MAX)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "expected a picture with sides of 1 to %d and at most %zu pixels, found %d x "
-                         "%d",
-                         IMAGE_SIDE_MAX, IMAGE_PIXELS_MAX, W, H);
+    Status status = image_check_size(H, W, err);
+    if (status) return status;
     Image image = {H, W, channels, type, NULL};
     image.pixels = calloc(1, image_bytes(&image));
     if (!image.pixels) return error_set(err, STATUS_FAILED, "no memory for a picture of %d x %d", W, H);

@@ -25,6 +25,8 @@ typedef struct Image {
 } Image;
 
 void image_free(Image *image);
+// An error for an empty picture and for one beyond these limits.
+Status image_check_size(int64_t H, int64_t W, Error *err);
 // Zeroed pixels.
 Status image_create(int H, int W, int channels, PixelType type, Image *out, Error *err);
 

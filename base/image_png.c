@@ -40,6 +40,8 @@ static void read_bytes(png_structp png, png_bytep out, size_t count) {
 // Asks for whole bytes in native order and reads the size of the result.
 static Status prepare(png_structp png, png_infop info, PngJob *job, Image *out, Error *err) {
     png_read_info(png, info);
+    Status status = image_check_size(png_get_image_height(png, info), png_get_image_width(png, info), err);
+    if (status) return status;
     int depth = png_get_bit_depth(png, info), colour = png_get_color_type(png, info);
     if (colour == PNG_COLOR_TYPE_PALETTE && job->labels) png_set_packing(png);
     else if (colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
@@ -53,7 +55,7 @@ static Status prepare(png_structp png, png_infop info, PngJob *job, Image *out, 
     if (image_bytes(&shape) / DEFLATE_RATIO_MAX > job->size)
         return error_set(err, STATUS_BAD_INPUT, "declares %d x %d pixels, more than its %zu bytes can hold", W, H,
                          job->size);
-    Status status = image_create(H, W, shape.channels, type, out, err);
+    status = image_create(H, W, shape.channels, type, out, err);
     if (status) return status;
     if (png_get_rowbytes(png, info) != image_bytes(out) / (size_t)H)
         return error_set(err, STATUS_BAD_INPUT, "expected a PNG of whole bytes, found %d bits a sample", depth);
@@ -65,7 +67,7 @@ static Status prepare(png_structp png, png_infop info, PngJob *job, Image *out, 
 
 static Status decode(png_structp png, png_infop info, PngJob *job, Image *out, Error *err) {
     if (setjmp(png_jmpbuf(png))) return error_set(err, STATUS_BAD_INPUT, "the PNG is damaged (%s)", job->message);
-    png_set_user_limits(png, IMAGE_SIDE_MAX, IMAGE_SIDE_MAX);
+    png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); // prepare has its own, which it tells
     png_set_chunk_malloc_max(png, ANCILLARY_BYTES_MAX);
     png_set_read_fn(png, job, read_bytes);
     Status status = prepare(png, info, job, out, err);

@@ -90,9 +90,11 @@ static Status read_shape(TIFF *tiff, size_t size, Image *shape, Error *err) {
                          "expected a TIFF in strips, interleaved, of 8 or 16 bit or float32, plain, "
                          "LZW, deflate or packbits; found %u bit, %u samples, compression %u%s",
                          bits, samples, compression, TIFFIsTiled(tiff) ? ", tiles" : "");
-    if (W < 1 || H < 1 || W > IMAGE_SIDE_MAX || H > IMAGE_SIDE_MAX || (size_t)W * H / TIFF_RATIO_MAX > size)
-        return error_set(err, STATUS_BAD_INPUT, "declares %u x %u pixels, none or more than its %zu bytes can hold", W,
-                         H, size);
+    Status status = image_check_size(H, W, err);
+    if (status) return status;
+    if ((size_t)W * H / TIFF_RATIO_MAX > size)
+        return error_set(err, STATUS_BAD_INPUT, "declares %u x %u pixels, more than its %zu bytes can hold", W, H,
+                         size);
     *shape = (Image){(int)H, (int)W, samples, is_float ? PIXEL_F32 : bits == 16 ? PIXEL_U16 : PIXEL_U8, NULL};
     return STATUS_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/sort.h"
 #include "datasets/check_private.h"
+#include "datasets/time_unit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +73,9 @@ static void scan_image(Work *work, const EpisodeInfo *info, EpisodeCheck *check,
         sample_depth(work, depth[i]);
     }
     check->images_without_depth += *valid == before;
+    bool one_depth = *valid == before + pixels && !memcmp(depth, depth + 1, (pixels - 1) * sizeof *depth);
+    if (one_depth && !check->images_of_one_depth) check->view_of_one_depth = (int)image;
+    check->images_of_one_depth += one_depth;
     const uint8_t *rgb = frames->rgb + 3 * image * pixels;
     check->images_of_one_colour += !memcmp(rgb, rgb + 3, 3 * (pixels - 1)); // each pixel is as the next
     sample_noise(work, depth, info->H, info->W);
@@ -116,6 +120,11 @@ static void judge_values(const Dataset *dataset, int episode, double usual_step,
     else if (check->images_without_depth > 0)
         check_add_finding(report, false, "episode %s: %zu of %.0f images have no depth at all", label.text,
                           check->images_without_depth, images);
+    if (check->images_of_one_depth)
+        check_add_finding(report, false,
+                          "episode %s: %zu of %.0f images have the same depth in all pixels (the first is of view %d): "
+                          "is it a measured one?",
+                          label.text, check->images_of_one_depth, images, check->view_of_one_depth);
     if ((double)check->images_of_one_colour == images)
         check_add_finding(report, false, "episode %s: each colour picture is of one colour alone", label.text);
     if (check->bad_masks)
@@ -143,6 +152,18 @@ static void judge_values(const Dataset *dataset, int episode, double usual_step,
     if (info->V == 1 && !info->moving_cameras)
         check_add_finding(report, false,
                           "episode %s: a single camera that stands still cannot be compared with anything", label.text);
+}
+
+// One note for all episodes: they mostly have the same unit.
+static void judge_time_unit(const Dataset *dataset, CheckReport *report) {
+    char doubt[240] = "", words[240];
+    int doubted = 0;
+    for (int i = 0; i < report->episode_count; i++) {
+        const EpisodeInfo *info = dataset_episode(dataset, i);
+        if (info->F < 2 || !time_unit_doubt(info->time_step, words, sizeof words)) continue;
+        if (!doubted++) snprintf(doubt, sizeof doubt, "%s", words);
+    }
+    if (doubted) check_add_finding(report, false, "in %d of %d episodes %s", doubted, report->episode_count, doubt);
 }
 
 // ---- views against each other
@@ -315,6 +336,7 @@ static Status check_all(Work *work, const Log *log, Error *err) {
         if (!status) judge_values(work->dataset, i, usual_step, report);
         progress_update(&progress, (size_t)i + 1, NULL);
     }
+    judge_time_unit(work->dataset, report);
     if (!status) status = collect_pairs(work, err);
     if (!status) status = check_guess(&work->evidence, report, err);
     if (!status) status = check_verdict(work->dataset, &work->evidence, work->where, report, err);

@@ -21,6 +21,8 @@
 #define CHECK_NOISE_MAX 0.02      // which counts up to 2 % of depth
 #define CHECK_PASS_THROUGH 0.2    // and at most a fifth of the points may be seen through, of all and of an episode
 
+enum { CHECK_POINTS_MIN = 100 }; // of fewer tested points nothing is said
+
 typedef struct PairStats {
     int a, b;                         // views
     size_t tested, occluded, through; // points
@@ -120,7 +122,8 @@ typedef struct EpisodeCheck {
     double depth_low, depth_median,
         depth_high; // 1st, 50th, 99th percentile of valid depth, metres; NaN when there is none
     double valid;   // share of pixels with depth
-    size_t images_without_depth, images_of_one_colour, bad_masks;
+    size_t images_without_depth, images_of_one_depth, images_of_one_colour, bad_masks;
+    int view_of_one_depth; // the first view that has such an image
 } EpisodeCheck;
 
 typedef struct Finding {
@@ -145,16 +148,19 @@ typedef struct CheckReport {
     double where[WHERE_COUNT]; // NaN of too few points
     double noise;              // of depth, mean of the episodes
     double pass;               // metres: `all.median` passes up to this
+    const char *not_compared;  // why cameras and depth could not be compared; NULL when they were
     Finding *findings;
 } CheckReport;
 
 // Damaged data are an error; wrong values become findings.
 Status dataset_check(const Dataset *dataset, const Log *log, CheckReport *out, Error *err);
 void check_report_free(CheckReport *report);
-bool check_report_passes(const CheckReport *report);
+bool check_report_fails(const CheckReport *report);
+// "FAIL", "pass", or "not checked" where nothing is wrong and nothing could be compared.
+const char *check_report_word(const CheckReport *report);
 // The number of findings that are not listed, since there are too many.
 int check_report_unlisted(const CheckReport *report);
-// The last line of the report: pass or FAIL, and why.
+// The last line of the report: that word, and why.
 void check_report_verdict(const CheckReport *report, char *out, size_t size);
 
 // What the text about a guess depends on.

@@ -25,7 +25,7 @@ void check_add_finding(CheckReport *report, bool wrong, const char *format, ...)
     finding->wrong = wrong;
 }
 
-bool check_report_passes(const CheckReport *report) { return report->wrong_count == 0; }
+bool check_report_fails(const CheckReport *report) { return report->wrong_count > 0; }
 
 int check_report_unlisted(const CheckReport *report) {
     return report->wrong_count + report->note_count - report->finding_count;

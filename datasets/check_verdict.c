@@ -17,7 +17,7 @@
 #define CAMERA_NEAR 0.1   // relative to depth: cameras that are closer count as at the same place
 #define FIELD_RATIO 1.3   // largest ratio of the fields of view of similar lenses
 #define DEPTH_SHARE 0.8   // ratio of pixels with depth: an episode with fewer may lack the depth to compare
-enum { POINTS_MIN = 100, VIEW_POINTS_MIN = 200, EPISODE_POINTS_MIN = 300 };
+enum { VIEW_POINTS_MIN = 200, EPISODE_POINTS_MIN = 300 };
 
 static bool depth_is_plausible(const EpisodeCheck *check) {
     return check->depth_median >= DEPTH_NEAR && check->depth_median <= DEPTH_FAR;
@@ -108,7 +108,7 @@ static void judge_depths(const Dataset *dataset, CheckReport *report) {
         bool far = check->depth_median > DEPTH_FAR;
         if (!isfinite(check->depth_median) || depth_is_plausible(check) || report->guess == GUESS_SCALE) continue;
         // Far points of a bare floor agree at any scale, so poses that fit another episode count as right here too.
-        bool agree = check->tested >= POINTS_MIN && check->median <= floor_of_episode(check) &&
+        bool agree = check->tested >= CHECK_POINTS_MIN && check->median <= floor_of_episode(check) &&
                      same_cameras_agree(dataset, report, i) < 0;
         const char *cause = far ? "is its depth in millimetres?" : "was its depth in metres taken for millimetres?";
         if (agree)
@@ -232,6 +232,9 @@ static void judge_apart(const Dataset *dataset, int episode, CheckReport *report
                           label.text, what);
 }
 
+// With depth: another view, or the frames of a moving camera, may show the same place.
+static bool could_be_compared(const EpisodeInfo *info) { return info->V > 1 || (info->moving_cameras && info->F > 1); }
+
 static void judge_episodes(const Dataset *dataset, CheckReport *report) {
     if (!(report->all.median <= report->pass)) return; // said of all
     for (int i = 0; i < report->episode_count; i++) {
@@ -240,7 +243,7 @@ static void judge_episodes(const Dataset *dataset, CheckReport *report) {
         const EpisodeLabel label = dataset_episode_label(dataset, i);
         double most = floor_of_episode(check);
         judge_episode_views(label.text, check, report);
-        bool comparable = check->valid > 0 && (info->V > 1 || (info->moving_cameras && info->F > 1));
+        bool comparable = check->valid > 0 && could_be_compared(info);
         if (comparable && !isfinite(check->median)) judge_apart(dataset, i, report);
         else if (comparable && check->tested < EPISODE_POINTS_MIN)
             check_add_finding(report, false, "episode %s: only %zu points could be compared: its views hardly overlap",
@@ -270,20 +273,31 @@ static void judge_errors(CheckReport *report) {
                           100 * through);
 }
 
+// Why nothing is said of cameras and depth; NULL when enough points were compared.
+static const char *why_not_compared(const Dataset *dataset, const CheckReport *report) {
+    if (report->all.tested >= CHECK_POINTS_MIN) return NULL;
+    if (report->all.tested) return "too few points could be compared";
+    for (int i = 0; i < report->episode_count; i++)
+        if (could_be_compared(dataset_episode(dataset, i)))
+            return "no two views, or frames of a moving camera, have depth of the same place";
+    return "each episode has one camera that stands still, which nothing can be compared with";
+}
+
 Status check_verdict(const Dataset *dataset, const Evidence *evidence, WhereLists *where, CheckReport *report,
                      Error *err) {
     int views = dataset_episode(dataset, 0)->V;
+    report->not_compared = why_not_compared(dataset, report);
     double depth = mean_known(report, offsetof(EpisodeCheck, depth_median));
     report->noise = mean_known(report, offsetof(EpisodeCheck, noise));
     report->pass = floor_of(depth, report->noise);
     Status status = check_colour(evidence, report, err);
     // A guess about views that do not overlap without it needs a confirmation by colour.
     double colour = report->colour.correlations[report->colour.guess];
-    if (report->guesses[GUESS_NONE].tested < POINTS_MIN && !(report->colour.told && colour > CONFIRMED))
+    if (report->guesses[GUESS_NONE].tested < CHECK_POINTS_MIN && !(report->colour.told && colour > CONFIRMED))
         report->guess = GUESS_NONE;
     judge_guess(evidence, depth, report);
     judge_depths(dataset, report);
-    if (report->all.tested >= POINTS_MIN) judge_errors(report);
+    if (report->all.tested >= CHECK_POINTS_MIN) judge_errors(report);
     else if (report->all.tested)
         check_add_finding(report, false, "too few points to compare (%zu): the views hardly overlap",
                           report->all.tested);

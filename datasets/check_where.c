@@ -105,7 +105,7 @@ void where_judge(WhereLists *lists, CheckReport *report) {
         check_add_finding(report, false,
                           "errors lie in the rows from %d to %d %% of the height: are rows missing or damaged there?",
                           100 * band / WHERE_BANDS, 100 * (band + 1) / WHERE_BANDS);
-    else if (!check_report_passes(report) && !report->guess && m[WHERE_CENTRE] > RELEVANT &&
+    else if (check_report_fails(report) && !report->guess && m[WHERE_CENTRE] > RELEVANT &&
              m[WHERE_CORNERS] < 1.5 * m[WHERE_CENTRE])
         check_add_finding(report, false,
                           "errors are as large in the middle of the picture as in the corners: the poses are more "

@@ -186,16 +186,20 @@ static void verdict_of_pass(const CheckReport *report, char *out, size_t size) {
     if (compared < report->episode_count)
         snprintf(episodes, sizeof episodes, " in %d of %d episodes (the others could not be compared)", compared,
                  report->episode_count);
-    if (isfinite(report->all.median))
-        snprintf(out, size,
-                 "pass: median reprojection error %.2f mm%s; the floor is %.1f mm (1 %% of the median depth + 2 mm + "
-                 "noise), with at most 20 %% of the points seen through",
-                 1e3 * report->all.median, episodes, 1e3 * report->pass);
-    else snprintf(out, size, "pass: no reprojection error (nothing to compare)");
+    snprintf(out, size,
+             "pass: median reprojection error %.2f mm%s; the floor is %.1f mm (1 %% of the median depth + 2 mm + "
+             "noise), with at most 20 %% of the points seen through",
+             1e3 * report->all.median, episodes, 1e3 * report->pass);
+}
+
+const char *check_report_word(const CheckReport *report) {
+    return check_report_fails(report) ? "FAIL" : report->not_compared ? "not checked" : "pass";
 }
 
 void check_report_verdict(const CheckReport *report, char *out, size_t size) {
     int wrong = report->wrong_count;
     if (wrong) snprintf(out, size, "FAIL: %d finding%s wrong (above)", wrong, wrong > 1 ? "s are" : " is");
+    else if (report->not_compared)
+        snprintf(out, size, "not checked: %s, so wrong cameras or depth would not show", report->not_compared);
     else verdict_of_pass(report, out, size);
 }

@@ -275,10 +275,18 @@ static Status convert_episode(Job *job, const Chosen *chosen, Error *err) {
     return status;
 }
 
+// "both" of "made/both.h5".
+static void name_of_file(const char *path, char *out, size_t size) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    snprintf(out, size, "%.*s", (int)(dot ? (size_t)(dot - name) : strlen(name)), name);
+}
+
 static Status open_writer(Job *job, Dataset *const *datasets, int count, const char *path, Error *err) {
     const DatasetInfo *info = dataset_info(datasets[0]);
-    const char *name = job->options->name ? job->options->name : info->name;
-    char generator[256];
+    bool several = count > 1 || info->file_count > 1;
+    char generator[256], merged[256];
+    name_of_file(path, merged, sizeof merged);
+    const char *name = job->options->name ? job->options->name : several ? merged : info->name;
     snprintf(generator, sizeof generator, "vpd %s data convert; %.150s", version_number(), info->generator);
     bool one_licence = info->licence[0];
     for (int i = 1; i < count; i++)

@@ -23,7 +23,7 @@ typedef struct ConvertOptions {
     double box[6]; // (2,3) metres: depth outside becomes unknown (so does sky); stored as bounds
     ConvertDepth depth;
     double unit;       // metres per unit of u16 depth; 0 = as stored, else 0.001
-    const char *name;  // of the new data set; NULL = the first one's
+    const char *name;  // of the new data set; NULL = the data set's, or of several files that of the new one
     int deflate_level; // 1..9; 0 = 4
 } ConvertOptions;
 

@@ -64,17 +64,20 @@ static json_t *episodes_json(const Dataset *dataset, const CheckReport *report) 
 }
 
 json_t *check_report_json(const Dataset *dataset, const CheckReport *report) {
+    bool fails = check_report_fails(report), unknown = !fails && report->not_compared;
+    json_t *pass = unknown ? json_null() : json_boolean(!fails);
     json_t *pairs = json_array(), *findings = json_array();
     for (int i = 0; i < report->pair_count; i++) json_array_append_new(pairs, pair_json(&report->pairs[i]));
     for (int i = 0; i < report->finding_count; i++)
         json_array_append_new(
             findings, json_pack("{s:b s:s}", "wrong", report->findings[i].wrong, "text", report->findings[i].text));
-    return json_pack("{s:s s:b s:o s:o s:s s:o s:o s:o s:o s:o s:o s:o s:i}", "path", dataset_info(dataset)->path,
-                     "pass", check_report_passes(report), "floor_mm", json_finite(1e3 * report->pass), "all",
-                     pair_json(&report->all), "guess", guess_name(report->guess), "guesses", guesses_json(report),
-                     "colour", colour_json(&report->colour), "clocks", clocks_json(report), "where", where_json(report),
-                     "pairs", pairs, "episodes", episodes_json(dataset, report), "findings", findings,
-                     "findings_not_listed", check_report_unlisted(report));
+    return json_pack("{s:s s:s s:o s:s* s:o s:o s:s s:o s:o s:o s:o s:o s:o s:o s:i}", "path",
+                     dataset_info(dataset)->path, "verdict", check_report_word(report), "pass", pass, "not_compared",
+                     report->not_compared, "floor_mm", json_finite(1e3 * report->pass), "all", pair_json(&report->all),
+                     "guess", guess_name(report->guess), "guesses", guesses_json(report), "colour",
+                     colour_json(&report->colour), "clocks", clocks_json(report), "where", where_json(report), "pairs",
+                     pairs, "episodes", episodes_json(dataset, report), "findings", findings, "findings_not_listed",
+                     check_report_unlisted(report));
 }
 
 Status dataset_written_json(const char *path, json_t **out, Error *err) {

@@ -98,7 +98,7 @@ static void test_error_of_any_size(void **state) {
 static void test_exact_scene(void **state) {
     (void)state;
     CheckReport report = check_spoiled(3, 4, 0, NULL);
-    assert_true(check_report_passes(&report));
+    assert_false(check_report_fails(&report));
     assert_int_equal(report.pair_count, 12);
     assert_true(report.all.tested > 10000);
     assert_true(report.all.median < 1e-5); // f32 depth of a plane: rounding, 10 micrometres
@@ -127,7 +127,7 @@ static void test_pictures_of_one_colour(void **state) {
     CheckReport report = check_with_one_spoiled(3, one_colour);
     assert_true(mentions(&report, "episode 000001: each colour picture is of one colour"));
     assert_int_equal(report.note_count, 1);
-    assert_true(check_report_passes(&report));
+    assert_false(check_report_fails(&report));
     check_report_free(&report);
 }
 
@@ -137,22 +137,71 @@ static void slower(Scene *scene) {
 static void test_other_time_step(void **state) {
     (void)state;
     CheckReport report = check_with_one_spoiled(3, slower);
-    assert_true(check_report_passes(&report));
+    assert_false(check_report_fails(&report));
     assert_int_equal(report.note_count, 1);
     assert_true(mentions(&report, "episode 000001: its time step is "));
+    check_report_free(&report);
+}
+
+static void in_milliseconds(Scene *scene) {
+    for (int f = 0; f < scene->info.F; f++) scene->time[f] *= 1000;
+}
+static void at_two_seconds(Scene *scene) {
+    for (int f = 0; f < scene->info.F; f++) scene->time[f] *= 20;
+}
+static void test_time_unit(void **state) {
+    (void)state;
+    CheckReport report = check_spoiled(3, 2, 0, in_milliseconds);
+    assert_true(mentions(&report, "in 2 of 2 episodes frames are 100 s apart: are their times in milliseconds (a step "
+                                  "of 0.1 s)? Then multiply \"time\" by 0.001"));
+    assert_false(check_report_fails(&report));
+    check_report_free(&report);
+    report = check_spoiled(3, 2, 0, at_two_seconds);
+    assert_false(mentions(&report, "are their times in"));
     check_report_free(&report);
 }
 
 static void test_single_views(void **state) {
     (void)state;
     CheckReport moving = check_spoiled(4, 1, SCENE_MOVING, NULL);
-    assert_true(check_report_passes(&moving) && moving.all.tested > 100);
+    assert_true(!check_report_fails(&moving) && moving.all.tested > 100);
     check_report_free(&moving);
     CheckReport still = check_spoiled(2, 1, 0, NULL);
-    assert_true(check_report_passes(&still) && still.all.tested == 0);
-    assert_verdict(&still, "pass: no reprojection error (nothing to compare)");
+    assert_true(!check_report_fails(&still) && still.all.tested == 0);
+    assert_verdict(&still, "not checked: each episode has one camera that stands still, which nothing can be compared");
     assert_true(mentions(&still, "a single camera that stands still cannot be compared"));
     check_report_free(&still);
+}
+
+static void almost_no_depth(Scene *scene) {
+    size_t pixels = (size_t)scene->info.H * (size_t)scene->info.W,
+           images = (size_t)scene->info.F * (size_t)scene->info.V;
+    for (size_t i = 0; i < images * pixels; i++)
+        if (i % pixels < pixels / 2 || i % pixels > pixels / 2 + 4 * (size_t)scene->info.W) scene->depth[i] = 0;
+}
+static void test_too_few_points(void **state) {
+    (void)state;
+    CheckReport report = check_spoiled(1, 2, 0, almost_no_depth);
+    assert_in_range(report.all.tested, 1, 99);
+    assert_verdict(&report, "not checked: too few points could be compared");
+    check_report_free(&report);
+}
+
+// A view whose depth is the same in all pixels, and one that lacks it in one pixel of one frame.
+static void one_depth(Scene *scene) {
+    size_t pixels = (size_t)scene->info.H * (size_t)scene->info.W;
+    for (size_t i = 0; i < 3 * pixels; i++) scene->depth[i] = 1.5f;
+    scene->depth[0] = 0;
+}
+static void test_one_depth(void **state) {
+    (void)state;
+    CheckReport report = check_spoiled(3, 2, 0, one_depth);
+    assert_true(mentions(&report, "episode 000000: 2 of 6 images have the same depth in all pixels (the first is of "
+                                  "view 1)"));
+    check_report_free(&report);
+    report = check_spoiled(3, 2, 0, NULL);
+    assert_false(mentions(&report, "the same depth in all pixels"));
+    check_report_free(&report);
 }
 
 static size_t depth_count(const Scene *scene) {
@@ -193,7 +242,7 @@ static void test_findings(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CheckReport report = check_spoiled(3, 2, 0, cases[i].spoil);
         if (!mentions(&report, cases[i].words)) fail_msg("nothing said of \"%s\"", cases[i].words);
-        assert_int_equal(check_report_passes(&report), cases[i].passes);
+        assert_int_equal(!check_report_fails(&report), cases[i].passes);
         assert_verdict(&report, cases[i].passes                   ? "pass: "
                                 : cases[i].spoil == moved_objects ? "FAIL: 2 findings are wrong (above)"
                                                                   : "FAIL: ");
@@ -234,6 +283,11 @@ static void opengl_other_lens(Scene *scene) {
     for (int v = 0; v < scene->info.V; v++) scene->K[9 * v] *= 2, scene->K[9 * v + 4] *= 2;
 }
 
+static void opengl_without_colours(Scene *scene) {
+    opengl(scene);
+    one_colour(scene);
+}
+
 // One episode in which no views meet is wrong where its cameras stand as they do in episodes that are right. It is
 // noted where they stand elsewhere, where it has less depth, and where the lens is another.
 static void test_one_apart(void **state) {
@@ -241,19 +295,22 @@ static void test_one_apart(void **state) {
     const char *start = "episode 000001: no two views show the same place";
     Spoil *const noted[] = {turned_outward, opengl_short_of_depth, opengl_other_lens};
     CheckReport report = check_with_one_spoiled(4, opengl);
-    assert_false(check_report_passes(&report));
+    assert_true(check_report_fails(&report));
     assert_true(mentions(&report, "episode 000001: no two views show the same place, as they do in the other episodes; "
                                   "its cameras or its depth differ from theirs"));
     assert_false(mentions(&report, "episode 000000"));
     check_report_free(&report);
     for (size_t i = 0; i < sizeof noted / sizeof noted[0]; i++) {
         report = check_with_one_spoiled(4, noted[i]);
-        assert_true(check_report_passes(&report) && mentions(&report, start));
+        assert_true(!check_report_fails(&report) && mentions(&report, start));
         assert_verdict(&report, "pass: median reprojection error 0.00 mm in 3 of 4 episodes (the others could not");
         check_report_free(&report);
     }
     report = check_spoiled(3, 4, 0, opengl);
     assert_true(mentions(&report, "no two views see the same place"));
+    check_report_free(&report);
+    report = check_spoiled(3, 4, 0, opengl_without_colours);
+    assert_verdict(&report, "not checked: no two views, or frames of a moving camera, have depth of the same place");
     check_report_free(&report);
 }
 
@@ -266,7 +323,7 @@ static void test_one_view_of_one_episode(void **state) {
     Spoil *const spoils[] = {view_raised, view_lowered};
     for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
         CheckReport report = check_with_one_spoiled(12, spoils[i]);
-        assert_false(check_report_passes(&report));
+        assert_true(check_report_fails(&report));
         assert_true(mentions(&report, "episode 000001: view 1 disagrees with the others ("));
         assert_int_equal(report.wrong_count, 1);
         assert_int_equal(report.episodes[0].view_off, -1);
@@ -305,10 +362,10 @@ static void test_many_findings(void **state) {
     CheckReport report = {0};
     char verdict[300];
     for (int i = 0; i < 250; i++) check_add_finding(&report, false, "note %d", i);
-    assert_true(check_report_passes(&report) && mentions(&report, "note 199") && !mentions(&report, "note 200"));
+    assert_true(!check_report_fails(&report) && mentions(&report, "note 199") && !mentions(&report, "note 200"));
     assert_int_equal(check_report_unlisted(&report), 50);
     check_add_finding(&report, true, "an error behind them");
-    assert_false(check_report_passes(&report));
+    assert_true(check_report_fails(&report));
     assert_true(mentions(&report, "an error behind them"));
     assert_verdict(&report, "FAIL: 1 finding is wrong (above)");
     for (int i = 1; i < 300; i++) check_add_finding(&report, true, "error %d", i);
@@ -378,7 +435,10 @@ int main(void) {
         TEST(test_camera_moved_level),
         TEST(test_other_time_step),
         TEST(test_pictures_of_one_colour),
+        TEST(test_time_unit),
         TEST(test_single_views),
+        TEST(test_too_few_points),
+        TEST(test_one_depth),
         TEST(test_findings),
         TEST(test_one_in_millimetres),
         TEST(test_one_apart),

@@ -87,7 +87,7 @@ static void test_crop_and_resize(void **state) {
     assert_close(info->intrinsics[2], (64 - 20) / 2.0, 1e-9, 0);
     assert_close(info->intrinsics[5], (48 - 10) / 2.0, 1e-9, 0);
     assert_status_ok(dataset_check(small, NULL, &report, &err), err);
-    assert_true(check_report_passes(&report) && report.all.tested > 1000);
+    assert_true(!check_report_fails(&report) && report.all.tested > 1000);
     check_report_free(&report);
     dataset_close(small);
     options.crop[0] = 33;
@@ -146,7 +146,11 @@ static void test_merge_and_assign(void **state) {
                 dataset_info(merged)->split_count[SPLIT_VAL] == 2);
     assert_true(dataset_episode(merged, 4)->split == SPLIT_TRAIN && dataset_episode(merged, 7)->split == SPLIT_TEST);
     assert_string_equal(dataset_info(merged)->licence, "CC0-1.0");
+    assert_string_equal(dataset_info(merged)->name, "b"); // of b.h5, and not the first one's
     dataset_close(merged);
+    Dataset *alone = convert(everything());
+    assert_string_equal(dataset_info(alone)->name, "scene");
+    dataset_close(alone);
     refuse(options, "--assign: expected numbers that add up to the 4 kept episodes, found 5 + 2 + 1");
     options = everything();
     options.count = 3;

@@ -273,7 +273,7 @@ static void test_mistakes(void **state) {
         Scene scene = room_make(MISTAKES[i].room);
         if (MISTAKES[i].plant) MISTAKES[i].plant(&scene);
         CheckReport report = check_scene(&scene);
-        bool named = !check_report_passes(&report) && names_wrong(&report, MISTAKES[i].words);
+        bool named = check_report_fails(&report) && names_wrong(&report, MISTAKES[i].words);
         if (!named) {
             print_message("%s: expected \"%s\"\n", MISTAKES[i].name, MISTAKES[i].words);
             print_findings(&report);
@@ -310,7 +310,7 @@ static void test_order_followed(void **state) {
     Scene scene = room_make(&USUAL);
     rotate_cameras(&scene);
     CheckReport report = check_scene(&scene);
-    assert_false(check_report_passes(&report));
+    assert_true(check_report_fails(&report));
     for (int i = 0; i < report.finding_count; i++) {
         const char *at = strstr(report.findings[i].text, said);
         if (at) assert_int_equal(sscanf(at + strlen(said), "%d) modulo %d", &step, &modulo), 2);
@@ -325,7 +325,7 @@ static void test_order_followed(void **state) {
         memcpy(scene.K + 9 * v, K + 9 * ((v + step) % modulo), 9 * sizeof *K);
     }
     report = check_scene(&scene);
-    assert_true(check_report_passes(&report));
+    assert_false(check_report_fails(&report));
     check_report_free(&report);
     scene_free(&scene);
 }
@@ -379,7 +379,7 @@ enum {
 static int condemned(const Room *room) {
     Scene scene = room_make(room);
     CheckReport report = check_scene(&scene);
-    bool passes = check_report_passes(&report);
+    bool passes = !check_report_fails(&report);
     if (!passes) {
         print_message("right data condemned: %d frames, %d views of %d x %d, seed %d\n", room->F, room->V, room->W,
                       room->H, (int)room->seed);

@@ -173,6 +173,13 @@ static void put_bytes(const void *bytes, size_t size) {
     fclose(file);
 }
 
+// Gives a PNG another width and height, four bytes each.
+static void claim_size(unsigned char *png, const char *width_and_height) {
+    memcpy(png + 16, width_and_height, 8);
+    uint32_t crc = (uint32_t)crc32(0, png + 12, 17);
+    for (int i = 0; i < 4; i++) png[29 + i] = (unsigned char)(crc >> (24 - 8 * i));
+}
+
 static void test_foreign(void **state) {
     (void)state;
     Error err = {0};
@@ -187,10 +194,16 @@ static void test_foreign(void **state) {
     size_t size;
     Image small = noise(4, 4, 1, PIXEL_U8);
     assert_status_ok(image_encode_png(&small, &bytes, &size, &err), err);
-    memcpy(bytes + 16, "\0\0\x40\0\0\0\x10\0", 8);
-    uint32_t crc = (uint32_t)crc32(0, bytes + 12, 17);
-    for (int i = 0; i < 4; i++) bytes[29 + i] = (unsigned char)(crc >> (24 - 8 * i));
+    claim_size(bytes, "\0\0\x40\0\0\0\x10\0");
     assert_status_error(image_decode(bytes, size, "claim.png", &image, &err), STATUS_BAD_INPUT, err, "more than its");
+    // One of 20000 x 64 is too large, and not damaged.
+    claim_size(bytes, "\0\0\x4e\x20\0\0\0\x40");
+    assert_status_error(image_decode(bytes, size, "wide.png", &image, &err), STATUS_BAD_INPUT, err,
+                        "wide.png: expected a picture with sides of 1 to 16384 and at most 67108864 pixels, found "
+                        "20000 x 64; make it smaller");
+    put_bytes(bytes, size);
+    int H, W;
+    assert_status_error(image_read_size(path, &H, &W, &err), STATUS_BAD_INPUT, err, "found 20000 x 64");
     free(bytes);
     image_free(&small);
     assert_null(image.pixels);

@@ -95,7 +95,7 @@ static void check_passes(const Dataset *dataset, const char *format, const Size 
     Error err = {0};
     CheckReport report;
     assert_status_ok(dataset_check(dataset, NULL, &report, &err), err);
-    if (!check_report_passes(&report) || report.all.tested < 1000)
+    if (check_report_fails(&report) || report.all.tested < 1000)
         fail_msg("%s, %s: \"data check\" finds %.3f mm in %zu points", format, size->name, 1e3 * report.all.median,
                  report.all.tested);
     check_report_free(&report);

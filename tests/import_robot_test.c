@@ -304,9 +304,16 @@ static void test_missing(void **state) {
                   true);
     refuse(with_cameras(), "expected one of them, found both");
     write_cameras("\"upside_down\": true, \"depth_near\": 0.1, \"depth_far\": 20, \"fsp\": 20, \"fps\": 20", true);
-    refuse(with_cameras(), "\"fsp\" is no camera of ");
+    refuse(with_cameras(), "did you mean \"fps\"?");
     write_cameras("\"upside_down\": true, \"depth_unit\": 1, \"fps\": 20, \"agentvew\": {}", true);
-    refuse(with_cameras(), "(agentview, wrist), and not depth_near");
+    refuse(with_cameras(), "(agentview, wrist), and not depth_near, depth_far, depth_unit, fps or upside_down; did you "
+                           "mean \"agentview\"?");
+    write_cameras("\"upside_down\": true, \"depth_unit\": 1, \"fps\": 20, \"elbow\": {}", true);
+    Error err = {0};
+    ImportOptions elbow = with_cameras();
+    assert_int_equal(dataset_import(source, &elbow, target, NULL, &err), STATUS_BAD_INPUT);
+    assert_non_null(strstr(err.text, "\"elbow\" is no camera of "));
+    assert_null(strstr(err.text, "did you mean"));
     FILE *json = file_at(cameras_file);
     fprintf(json, "{\"upside_down\": true, \"depth_unit\": 1, \"agentview\": {\"intrinsics\": [1, 2]}}");
     fclose(json);

@@ -178,6 +178,16 @@ static inline Dataset *import_good(ImportOptions options) {
     return dataset;
 }
 
+// What an import that goes well says: notes and warnings.
+static inline void import_messages(ImportOptions options, char *out, size_t size) {
+    Error err = {0};
+    memset(out, 0, size);
+    FILE *file = fmemopen(out, size, "w");
+    Log log = {.out = file};
+    assert_status_ok(dataset_import(source, &options, target, &log, &err), err);
+    fclose(file);
+}
+
 static inline void refuse(ImportOptions options, const char *words) {
     Error err = {0};
     FileList left = {0};

@@ -76,6 +76,31 @@ static void test_tum_as_video(void **state) {
     dataset_close(dataset);
 }
 
+// Said only where nothing tells whether the scene stands still.
+static void test_tum_note(void **state) {
+    (void)state;
+    const char *words = "taken as 3 views of a still scene; --as video makes frames of a scene that moves";
+    char said[4096];
+    write_tum(3);
+    ImportOptions options = with_intrinsics();
+    import_messages(options, said, sizeof said);
+    assert_non_null(strstr(said, words));
+    options.holdout = 2;
+    import_messages(options, said, sizeof said);
+    assert_null(strstr(said, "still scene"));
+    options = with_intrinsics();
+    options.window = 2;
+    import_messages(options, said, sizeof said);
+    assert_null(strstr(said, "still scene"));
+    options = with_intrinsics();
+    options.as = AS_STILL;
+    import_messages(options, said, sizeof said);
+    assert_null(strstr(said, "still scene"));
+    write_tum(1);
+    import_messages(with_intrinsics(), said, sizeof said);
+    assert_null(strstr(said, "still scene"));
+}
+
 // Nanoseconds, as ROS has them: told from the step of 30 million, or said.
 static void test_tum_time_unit(void **state) {
     (void)state;
@@ -346,9 +371,9 @@ static void test_open3d(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_tum),       TEST(test_tum_as_video), TEST(test_tum_time_unit),
-        TEST(test_tum_wrong), TEST(test_scannet),      TEST(test_scannet_wrong),
-        TEST(test_bop),       TEST(test_bop_masks),    TEST(test_open3d),
+        TEST(test_tum),       TEST(test_tum_as_video), TEST(test_tum_time_unit), TEST(test_tum_note),
+        TEST(test_tum_wrong), TEST(test_scannet),      TEST(test_scannet_wrong), TEST(test_bop),
+        TEST(test_bop_masks), TEST(test_open3d),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

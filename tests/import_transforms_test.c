@@ -82,6 +82,37 @@ static void test_angle_npy_and_units(void **state) {
     dataset_close(dataset);
 }
 
+// `key`: what each of two pictures of two cameras has for its time.
+static void write_without_time(const char *key) {
+    char extra[512];
+    scene_replace(2, 2, 24, 32, SCENE_MOVING);
+    json_global(extra, "");
+    FILE *file = json_begin(extra);
+    for (int i = 0; i < 4; i++) {
+        char colour[64], depth[64], more[96];
+        snprintf(colour, sizeof colour, "images/%d.png", i);
+        snprintf(depth, sizeof depth, "depth/%d.png", i);
+        snprintf(more, sizeof more, "%s\"camera_id\": %d, ", key, i % 2);
+        write_colour(i / 2, i % 2, place(colour, 0, 0));
+        write_depth(i / 2, i % 2, place(depth, 0, 0), 0.001, plain);
+        json_frame(file, i == 0, scene_pose(i / 2, i % 2), colour, depth, more);
+    }
+    json_end(file);
+}
+
+static void test_without_time(void **state) {
+    (void)state;
+    char said[4096];
+    write_without_time("");
+    import_messages(usual(), said, sizeof said);
+    assert_non_null(strstr(said, "warning: "));
+    assert_non_null(strstr(said, "4 pictures of 2 cameras (camera_id) have no \"time\", so they are 4 views of one"));
+    write_without_time("\"timestamp\": 0.5, ");
+    import_messages(usual(), said, sizeof said);
+    assert_non_null(strstr(said, "its frames have \"timestamp\" and no \"time\", so the 4 pictures are views of one"));
+    assert_null(strstr(said, "(camera_id)"));
+}
+
 // Two cameras that are not in step: the slower one sets the moments, the nearest pictures are taken, one moment is
 // lost.
 static void test_times_and_cameras(void **state) {
@@ -115,6 +146,9 @@ static void test_times_and_cameras(void **state) {
     compare_images(dataset, (int[]){1, 0, 3, 2, 5, 4, 9, 8}, 0.00051, 1e-12);
     assert_close(info->time[3], 0.4, 1e-9, 0); // of the camera with fewer pictures
     dataset_close(dataset);
+    char said[4096];
+    import_messages(usual(), said, sizeof said);
+    assert_non_null(strstr(said, "camera 1 has the fewest pictures, 4 where another has 6: its moments become frames"));
     ImportOptions options = usual();
     options.gap = 0.001;
     refuse(options, "expected moments that every camera saw within 0.001 s");
@@ -270,6 +304,24 @@ static void one_frame(const char *extra, const char *colour, const char *depth, 
     fclose(file);
 }
 
+// Folders of recordings are no episodes of one, so the sentence tells what to do with them.
+static void test_recordings_in_folders(void **state) {
+    (void)state;
+    replace_text("b/transforms.json", "{}");
+    refuse(usual(),
+           "recording: expected one recording, found 1 in folders of it, in the layout of nerfstudio; import ");
+    replace_text("a/transforms.json", "{}");
+    folder_at("c");
+    ImportOptions options = usual();
+    for (int named = 0; named < 2; named++) {
+        options.format = named ? "nerfstudio" : NULL;
+        refuse(options, "found 2 in folders of it, in the layout of nerfstudio; import ");
+        refuse(options, "recording/a, and the others, then put all together with \"vpd data convert A.h5 B.h5 ..");
+    }
+    options.format = "tum";
+    refuse(options, "expected the layout of tum");
+}
+
 static void test_wrong_files(void **state) {
     (void)state;
     const char *fine = "\"fl_x\": 30,", *unit = "[[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]";
@@ -314,10 +366,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_millimetres_and_axes),
         TEST(test_angle_npy_and_units),
+        TEST(test_without_time),
         TEST(test_times_and_cameras),
         TEST(test_distortion),
         TEST(test_lens),
         TEST(test_sizes),
+        TEST(test_recordings_in_folders),
         TEST(test_wrong_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

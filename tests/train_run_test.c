@@ -366,6 +366,21 @@ static void another_data_set_is_named(void **state) {
     run_close(&run);
 }
 
+static void times_in_milliseconds_are_named(void **state) {
+    (void)state;
+    Visits visits = {.score = 1};
+    Run run;
+    run_open(&run, WORLD_PLAIN, &visits);
+    assert_status_ok(train(&run, false, true, NULL), run.err);
+    assert_null(strstr(run.messages, "are their times in"));
+    MovieScene *scene = &run.world.scene;
+    for (int f = 0; f < scene->info.F; f++) scene->time[f] *= 1000;
+    write_other(&run, "milliseconds", scene, 3);
+    assert_status_ok(train(&run, false, true, NULL), run.err);
+    assert_non_null(strstr(run.messages, "milliseconds.h5: frames are 100 s apart: are their times in milliseconds"));
+    run_close(&run);
+}
+
 // Files of version 1.0 have no record: their time step is compared, the rest is the user's word.
 static void an_older_checkpoint_goes_on(void **state) {
     (void)state;
@@ -398,6 +413,7 @@ int main(void) {
                                        cmocka_unit_test(a_stopped_run_says_what_is_saved),
                                        cmocka_unit_test(two_runs_do_not_share_a_folder),
                                        cmocka_unit_test(another_data_set_is_named),
+                                       cmocka_unit_test(times_in_milliseconds_are_named),
                                        cmocka_unit_test(an_older_checkpoint_goes_on)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "datasets/time_unit.h"
 #include "train/schedule.h"
 
 #include <math.h>
@@ -92,6 +93,11 @@ static Status check_episode(TrainData *data, const EpisodeInfo *info, Error *err
               "(gnn.graph=none, model.T=1, train.motion_steps=0, train.rollout=0, train.rollout_from=0)");
 }
 
+static void warn_of_time_unit(const Config *config, double step, const Log *log) {
+    char doubt[240];
+    if (time_unit_doubt(step, doubt, sizeof doubt)) log_warning(log, "%s: %s", config->data.path, doubt);
+}
+
 static Status add_episodes(TrainData *data, const Log *log, Error *err) {
     bool actions = false;
     double usual = dataset_usual_step(data->dataset, true), wanted = data->config->data.time_step;
@@ -109,6 +115,7 @@ static Status add_episodes(TrainData *data, const Log *log, Error *err) {
     if (data->episode_count == 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected episodes with split \"train\", found none among %d",
                          data->config->data.path, dataset_episode_count(data->dataset));
+    warn_of_time_unit(data->config, usual, log);
     if (actions) log_warning(log, "the data have actions, which the model does not use");
     return STATUS_OK;
 }

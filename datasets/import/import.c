@@ -243,6 +243,23 @@ static Status import_episode(ImportJob *job, const Importer *importer, int episo
     return status ? status : write_windows(job, err);
 }
 
+// An error where folders of `path` are recordings that are imported one by one; all is well where none is.
+static Status refuse_folders(const char *path, const char *format, Error *err) {
+    char first[FILE_PATH_SIZE];
+    for (const Importer *const *i = importers; *i; i++) {
+        bool alone = (*i)->is_episode && !(*i)->in_folders && (!format || strcmp(format, (*i)->name) == 0);
+        int count = alone ? find_episode(path, (*i)->is_episode, 0, first) : 0;
+        if (count == 0) continue;
+        const char *others = count > 1 ? ", and the others, then put all together with \"vpd data convert A.h5 B.h5 .. "
+                                         "-o OUT.h5\""
+                                       : "";
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected one recording, found %d in folders of it, in the layout of %s; import %s%s",
+                         path, count, (*i)->name, first, others);
+    }
+    return STATUS_OK;
+}
+
 static Status find_importer(const char *path, const char *format, const Importer **out, Error *err) {
     char known[900] = "";
     for (const Importer *const *i = importers; *i; i++) {
@@ -251,11 +268,13 @@ static Status find_importer(const char *path, const char *format, const Importer
         if (wanted) *out = *i;
         if (wanted && count_episodes(*i, path) > 0) return STATUS_OK;
         snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", (*i)->name);
+        if (wanted && refuse_folders(path, format, err)) return STATUS_BAD_INPUT;
         if (wanted)
             return error_set(err, STATUS_BAD_INPUT, "%s: expected the layout of %s: %s", path, (*i)->name,
                              (*i)->layout);
     }
     if (format) return error_set(err, STATUS_BAD_INPUT, "--format: expected one of %s, found \"%.50s\"", known, format);
+    if (refuse_folders(path, NULL, err)) return STATUS_BAD_INPUT;
     return error_set(
         err, STATUS_BAD_INPUT,
         "%s: expected a recording in one of these layouts, found %s: %s; \"vpd data import --help\" describes them",

@@ -9,6 +9,7 @@
 // depth instead.
 #include "base/camera.h"
 #include "base/json_fields.h"
+#include "base/options.h"
 #include "datasets/import/formats.h"
 #include "datasets/import/listing.h"
 #include "datasets/import/robot_file.h"
@@ -54,33 +55,38 @@ static Status read_given(const ImportSource *source, RobotLayout layout, Given *
     return status;
 }
 
-static bool is_setting(const char *key) {
-    static const char *const settings[] = {"depth_near", "depth_far", "depth_unit", "fps", "upside_down"};
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!strcmp(key, settings[i])) return true;
-    return false;
+// Every key that --cameras may have: settings and the cameras of the episode. Returns how many.
+enum { SETTINGS = 5 };
+static size_t known_keys(const RobotEpisode *episode, const char *out[SETTINGS + ROBOT_CAMERAS_MAX]) {
+    static const char *const settings[SETTINGS] = {"depth_near", "depth_far", "depth_unit", "fps", "upside_down"};
+    size_t count = 0;
+    for (int i = 0; i < SETTINGS; i++) out[count++] = settings[i];
+    for (int v = 0; v < episode->camera_count; v++) out[count++] = episode->cameras[v].name;
+    return count;
 }
 
-static bool is_camera(const RobotEpisode *episode, const char *key) {
+static Status unknown_key(const Given *given, const RobotEpisode *episode, const char *key, const char *near,
+                          Error *err) {
+    char names[400] = "", meant[100] = "";
     for (int v = 0; v < episode->camera_count; v++)
-        if (!strcmp(key, episode->cameras[v].name)) return true;
-    return false;
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%.60s", v ? ", " : "",
+                 episode->cameras[v].name);
+    if (near) snprintf(meant, sizeof meant, "; did you mean \"%.60s\"?", near);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: \"%.60s\" is no camera of %s (%s), and not depth_near, depth_far, depth_unit, fps or "
+                     "upside_down%s",
+                     given->path, key, episode->file.text, names, meant);
 }
 
-// An error unless every key of --cameras is a setting or a camera of the episode.
+// An error unless every key of --cameras is known.
 static Status check_keys(const Given *given, const RobotEpisode *episode, Error *err) {
-    const char *key;
+    const char *key, *known[SETTINGS + ROBOT_CAMERAS_MAX];
     json_t *value;
-    char names[400] = "";
+    size_t count = known_keys(episode, known);
     json_object_foreach(given->root, key, value) {
-        if (is_setting(key) || is_camera(episode, key)) continue;
-        for (int v = 0; v < episode->camera_count; v++)
-            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%.60s", v ? ", " : "",
-                     episode->cameras[v].name);
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: \"%.60s\" is no camera of %s (%s), and not depth_near, depth_far, depth_unit, fps or "
-                         "upside_down",
-                         given->path, key, episode->file.text, names);
+        bool found = false;
+        for (size_t i = 0; i < count; i++) found = found || !strcmp(key, known[i]);
+        if (!found) return unknown_key(given, episode, key, options_nearest_word(key, known, count), err);
     }
     return STATUS_OK;
 }

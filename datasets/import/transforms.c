@@ -22,6 +22,7 @@ typedef struct Transforms {
     long numbers[CAMERAS_MAX];        // their values, if they are whole numbers
     int camera_count;
     size_t timed, without_depth;
+    const char *other_time; // a key of a frame without "time" that may be meant for it; NULL: none
 } Transforms;
 
 static bool find_file(const char *path, char out[FILE_PATH_SIZE]) {
@@ -150,6 +151,13 @@ static Status read_camera(Transforms *file, const json_t *frame, int *view, Erro
     return STATUS_OK;
 }
 
+static const char *find_other_time(const json_t *frame) {
+    static const char *const NAMES[] = {"timestamp", "time_stamp", "timestamps", "stamp", "t"};
+    for (size_t i = 0; !json_object_get(frame, "time") && i < sizeof NAMES / sizeof *NAMES; i++)
+        if (json_object_get(frame, NAMES[i])) return NAMES[i];
+    return NULL;
+}
+
 static Status read_frame(Transforms *file, const json_t *frame, PosedSet *out, Error *err) {
     PosedImage image = {.time = NAN};
     Status status = read_depth(file, frame, &image.depth, err);
@@ -163,6 +171,7 @@ static Status read_frame(Transforms *file, const json_t *frame, PosedSet *out, E
     if (!status) status = json_field_number_optional(file->path, frame, "time", &image.time, err);
     if (!status) status = read_camera(file, frame, &image.view, err);
     file->timed += isfinite(image.time);
+    if (!file->other_time) file->other_time = find_other_time(frame);
     if (!status) return posed_set_add(out, &image, err);
     posed_image_free(&image);
     return status;
@@ -178,6 +187,20 @@ static Status read_units(const Transforms *file, double *out, bool *said, Error 
         status =
             error_set(err, STATUS_BAD_INPUT, "%s: expected a depth unit above 0 metres, found %.6g", file->path, *out);
     return status;
+}
+
+// Without times `count` pictures are a still scene, which may not be what was recorded.
+static void warn_of_still(const Transforms *file, size_t count, const Log *log) {
+    if (file->other_time)
+        log_warning(log,
+                    "%s: its frames have \"%s\" and no \"time\", so the %zu pictures are views of one moment; rename "
+                    "it to \"time\" if things move (seconds, or --time-unit)",
+                    file->path, file->other_time, count);
+    else if (file->camera_count > 1 && (size_t)file->camera_count < count)
+        log_warning(log,
+                    "%s: %zu pictures of %d cameras (camera_id) have no \"time\", so they are %zu views of one moment; "
+                    "give each frame its time in seconds if things move",
+                    file->path, count, file->camera_count, count);
 }
 
 static Status read_frames(Transforms *file, const ImportSource *source, PosedSet *out, Error *err) {
@@ -196,13 +219,8 @@ static Status read_frames(Transforms *file, const ImportSource *source, PosedSet
                          file->path);
     if (file->without_depth)
         log_warning(source->log, "%s: %zu pictures have no depth and are left out", file->path, file->without_depth);
-    if (file->timed == 0) { // a still scene
-        if (file->camera_count > 1 && (size_t)file->camera_count < out->count)
-            log_warning(
-                source->log,
-                "%s: %zu pictures of %d cameras (camera_id) have no \"time\", so they are %zu views of one moment; "
-                "give each frame its time in seconds if things move",
-                file->path, out->count, file->camera_count, out->count);
+    if (file->timed == 0) {
+        warn_of_still(file, out->count, source->log);
         return STATUS_OK;
     }
     out->V = file->camera_count;

@@ -193,6 +193,16 @@ static Status in_seconds(const ImportSource *source, Stream *colour, Stream *dep
     return status;
 }
 
+// Views of a still scene are what is taken unless more is said. --window and --holdout say that it is one.
+static void note_still(const ImportSource *source, size_t count) {
+    const ImportOptions *options = source->options;
+    if (options->as != AS_RECORDED || options->window || options->holdout || count < 2) return;
+    log_note(source->log,
+             "%s: taken as %zu views of a still scene; --as video makes frames of a scene that moves, --as still says "
+             "that it is one",
+             source->path, count);
+}
+
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     Stream colour = {0}, depth = {0}, poses = {0};
     Status status = read_stream(source->path, "rgb.txt", false, &colour, err);
@@ -203,10 +213,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
         bool given = source->options->has_intrinsics;
         Lens lens = given ? given_lens(source->options) : lens_by_name(source->path, source->log);
         status = pair(source, &colour, &depth, &poses, &lens, out, err);
-        if (!status && source->options->as == AS_RECORDED)
-            log_note(source->log,
-                     "%s: taken as %zu views of a still scene; --as video makes frames of a scene that moves",
-                     source->path, out->count);
+        if (!status) note_still(source, out->count);
     }
     free_names(&colour);
     free_names(&depth);

@@ -107,7 +107,7 @@ def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[s
 def check_data(data: PathLike) -> dict:
     """Looks for wrong cameras, depth and values in a data set, as `vpd data check` does.
 
-    Returns "pass" (bool), "findings" (a list of {"wrong": bool, "text": str}), and the errors between views in millimetres."""
+    Returns "verdict" ("pass", "FAIL" or "not checked": nothing could be compared), "pass" (the same as True, False or None), "findings" (a list of {"wrong": bool, "text": str}), and the errors between views in millimetres."""
     return call_report("vpd_data_check", _path(data))
 
 

@@ -15,7 +15,10 @@ expect 0 "" "*" "$VPD" data subset "$sample" -o "$part" --split train:2,test:1 -
 expect 0 "episodes   3 (train 2, val 0, test 1)" "" "$VPD" data info "$part"
 expect 0 "pass: median reprojection error 0.0" "*" "$VPD" data check "$part" -o "$folder/check.png"
 head -c 8 "$folder/check.png" | grep -q PNG || fail "no picture"
-expect 0 '"pass":true' "*" "$VPD" data check "$part" --json
+expect 0 '"verdict":"pass","pass":true' "*" "$VPD" data check "$part" --json
+expect 0 "" "*" "$VPD" data convert "$part" -o "$folder/one.h5" --views 0 --quiet
+expect 0 "not checked: each episode has one camera that stands still" "*" "$VPD" data check "$folder/one.h5"
+expect 0 '"verdict":"not checked","pass":null' "*" "$VPD" data check "$folder/one.h5" --json
 expect 2 "" "--episode: expected an integer from 0 to 2" "$VPD" data check "$part" -o "$folder/x.png" --episode 3 --quiet
 expect 2 "" "expected 9 val episodes, found 2" "$VPD" data subset "$sample" -o "$folder/x.h5" --split val:9
 expect 2 "" '--split: expected a list such as train:16,val:2,test:2, found "validation:3"' \

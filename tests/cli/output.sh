@@ -25,6 +25,9 @@ kind="this file exists and is not"
 expect 2 "" "$reads" "$VPD" data import "$folder/recording" -o "$folder/recording/transforms.json"
 expect 2 "" "$reads" "$VPD" data import "$folder/recording" -o "$folder/recording/transforms.json" --force
 expect 2 "" "$kind a data set" "$VPD" data import "$folder/recording" -o "$folder/calibration.json"
+expect 2 "" "x.png: expected a name that ends in .h5, which is what --output writes" "$VPD" data import "$folder/recording" -o "$folder/x.png"
+expect 2 "" "x.gif: expected a name that ends in .h5" "$VPD" data convert "$data" -o "$folder/x.gif"
+expect 2 "" "x.jpg: expected a name that ends in .png, which is what --output writes" "$VPD" data check "$data" -o "$folder/x.jpg"
 ln "$data" "$folder/same.h5"
 expect 2 "" "$reads" "$VPD" data convert "$data" -o "$data"
 expect 2 "" "$reads" "$VPD" data convert "$data" -o "$folder/same.h5" --force

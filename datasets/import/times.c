@@ -2,13 +2,10 @@
 #include "datasets/import/formats.h"
 
 #include "base/sort.h"
+#include "datasets/time_unit.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-// Pictures come 1 to 2000 ms apart. Two units fit a step of 1000 to 2000: the larger one is chosen.
-#define STEP_MIN 1e-3
-#define STEP_MAX 2.0
 
 // Median of the steps between the finite times, 0 when there is none.
 static double median_step(double *sorted, size_t count) {
@@ -25,11 +22,6 @@ static double median_step(double *sorted, size_t count) {
 
 Status time_unit(const double *times, size_t count, const ImportSource *source, const char *place, double *out,
                  Error *err) {
-    static const struct {
-        const char *name, *word;
-        double seconds;
-    } UNITS[] = {
-        {"s", "seconds", 1}, {"ms", "milliseconds", 1e-3}, {"us", "microseconds", 1e-6}, {"ns", "nanoseconds", 1e-9}};
     *out = source->options->time_unit > 0 ? source->options->time_unit : 1;
     if (source->options->time_unit > 0) return STATUS_OK;
     double *sorted = malloc((count + 1) * sizeof *sorted);
@@ -39,16 +31,13 @@ Status time_unit(const double *times, size_t count, const ImportSource *source, 
         if (isfinite(times[i])) sorted[finite++] = times[i];
     double step = median_step(sorted, finite);
     free(sorted);
-    for (size_t u = 1; u < sizeof UNITS / sizeof *UNITS; u++) {
-        double seconds = step * UNITS[u].seconds;
-        if (!(step > STEP_MAX) || seconds < STEP_MIN || seconds > STEP_MAX) continue;
-        log_warning(source->log,
-                    "%s: the times of pictures are %.6g apart and are assumed to be in %s (a step of %.4g s); give "
-                    "--time-unit s, ms, us or ns if that is wrong",
-                    place, step, UNITS[u].word, seconds);
-        *out = UNITS[u].seconds;
-        break;
-    }
+    const TimeUnit *unit = time_unit_likely(step);
+    if (!unit) return STATUS_OK;
+    log_warning(source->log,
+                "%s: the times of pictures are %.6g apart and are assumed to be in %s (a step of %.4g s); give "
+                "--time-unit s, ms, us or ns if that is wrong",
+                place, step, unit->words, step * unit->seconds);
+    *out = unit->seconds;
     return STATUS_OK;
 }
 
