@@ -41,6 +41,14 @@ class Episode:
             self.clouds[frame, other] = Cloud(self, c, frame, other)
         return self.clouds[frame, other]
 
+    def sequence(self, c, frames):
+        """The clouds of input frames, oldest first: flags against the frame before, of the first against the next."""
+        return [self.cloud(c, frame, frames[t - 1] if t else frames[min(1, len(frames) - 1)]) for t, frame in enumerate(frames)]
+
+    def images(self, frames):
+        """rgb (T, V, H, W, 3) of bytes and depth (T, V, H, W), on the device"""
+        return (to_device(self.rgb[frames][:, self.views]), to_device(np.nan_to_num(self.depth[frames][:, self.views])))
+
     def background(self, frames):
         rgb, depth = self.rgb[frames][:, self.views], self.depth[frames][:, self.views]
         empty = ~(np.isfinite(depth) & (depth > 0))
@@ -92,19 +100,27 @@ def load(path, splits=None):
 
 def encode(p, c, episode, frames, step, encoder=unet):
     """Input frames (T, oldest first) -> State, and the chosen particles' indices into the present frame's cloud."""
-    views, dtype = episode.views, next(iter(p.values())).dtype
-    rgb = to_device(episode.rgb[frames][:, views]).to(dtype) / 255
-    T, V, H, W = rgb.shape[:4]
-    depth = to_device(np.nan_to_num(episode.depth[frames][:, views])).to(dtype)
-    y = encoder(p, c, image_input(c, rgb.reshape(T * V, H, W, 3), depth.reshape(T * V, H, W))).reshape(T, V * H * W, -1)
-    state = State([], [], [], [])
-    for t, frame in enumerate(frames):
-        cloud = episode.cloud(c, frame, frames[t - 1] if t else frames[min(1, T - 1)])
+    chosen, dtype = [], next(iter(p.values())).dtype
+    for cloud in episode.sequence(c, frames):
         index = cloud.choose(c, step, episode.number)
-        state.x.append(cloud.xt[index].to(dtype))
-        state.c.append(cloud.ct[index].to(dtype))
-        state.m.append(to_device(cloud.moving(c)[index]).to(dtype))
-        own = y[t].index_select(0, to_device(cloud.pixel[index]))
-        state.f.append(torch.cat([state.c[-1], own], 1) if c.carry_rgb else own)
+        chosen.append((cloud.xt[index].to(dtype), cloud.ct[index].to(dtype), to_device(cloud.moving(c)[index]).to(dtype),
+                       to_device(cloud.pixel[index])))
+    state = features(p, c, *episode.images(frames), chosen, encoder)
     state.R = to_device(particles.radii(c, to_numpy(state.x[-1]))).to(dtype)
     return state, index, cloud
+
+
+def features(p, c, rgb, depth, chosen, encoder=unet):
+    """Images (T, V, H, W, 3) and (T, V, H, W), and of each set the chosen particles' x, colour, m, pixel -> State without R."""
+    T, V, H, W = depth.shape
+    dtype = next(iter(p.values())).dtype
+    rgb, depth = rgb.to(dtype) / 255, depth.to(dtype)
+    y = encoder(p, c, image_input(c, rgb.reshape(T * V, H, W, 3), depth.reshape(T * V, H, W))).reshape(T, V * H * W, -1)
+    state = State([], [], [], [])
+    for own, (x, colour, m, pixel) in zip(y, chosen):
+        own = own.index_select(0, pixel)
+        state.x.append(x)
+        state.c.append(colour)
+        state.m.append(m)
+        state.f.append(torch.cat([colour, own], 1) if c.carry_rgb else own)
+    return state
