@@ -7,10 +7,10 @@ import numpy as np
 import torch
 
 from . import particles, philox
+from .config import PRESETS, Config
 from .encoder import image_input, unet
 from .gnn import State
 from .host import to_device, to_numpy
-
 
 
 class Episode:
@@ -47,7 +47,8 @@ class Episode:
 
     def images(self, frames):
         """rgb (T, V, H, W, 3) of bytes and depth (T, V, H, W), on the device"""
-        return (to_device(self.rgb[frames][:, self.views]), to_device(np.nan_to_num(self.depth[frames][:, self.views])))
+        rgb, depth = self.rgb[frames][:, self.views], np.nan_to_num(self.depth[frames][:, self.views])
+        return to_device(np.ascontiguousarray(rgb)), to_device(np.ascontiguousarray(depth))
 
     def background(self, frames):
         rgb, depth = self.rgb[frames][:, self.views], self.depth[frames][:, self.views]
@@ -96,6 +97,15 @@ def load(path, splits=None):
         bounds = file["bounds"][:] if "bounds" in file else None
         return [Episode(g, i, bounds) for i, g in enumerate(file["episodes"].values())
                 if splits is None or g.attrs["split"] in splits]
+
+
+def of_preset(name, folder):
+    """Config, episode, rollout steps and rays of a view at the reference shapes, from mujoco_blocks_64.h5 or mujoco_blocks_128.h5."""
+    shapes, views, size, rollout, rays = PRESETS[name]
+    c = Config(moving_vote=0, sampling="uniform", radius_per_particle=False, r={"tiny": 0.07, "small": 0.05, "paper": 0.03}[name], **shapes)
+    episode = load(f"{folder}/mujoco_blocks_{size}.h5", ["test"])[0]
+    episode.views = episode.views[:views]
+    return c, episode, rollout, rays
 
 
 def encode(p, c, episode, frames, step, encoder=unet):

@@ -54,9 +54,7 @@ def inputs(c, state):
     """s_i of every set: [f, onehot_T(t)]"""
     out = []
     for t, f in enumerate(state.f):
-        mark = torch.zeros(len(f), c.T, dtype=f.dtype)
-        mark[:, t] = 1
-        out.append(torch.cat([f, mark], 1))
+        out.append(torch.cat([f, torch.eye(c.T, dtype=f.dtype)[t].expand(len(f), -1)], 1))
     return out
 
 

@@ -132,7 +132,7 @@ def ring_features(c, q, x, f, R, neighbour):
     d = q[:, None] - x.index_select(0, flat).view(*index.shape, 3)
     u = torch.sqrt((d * d).sum(-1) + 1e-12) / R.index_select(0, flat).view(index.shape)
     cut = torch.where(present, torch.square(1 - u * u), torch.zeros_like(u))
-    rho = torch.arange(RINGS, dtype=q.dtype) / RINGS
+    rho = torch.arange(RINGS, dtype=q.dtype, device=q.device) / RINGS
     w = torch.exp(-torch.square((u[..., None] - rho) / SIGMA)) * cut[..., None]      # (n, K, 4)
     total = w.sum(1)                                                                # (n, 4)
     a = torch.bmm(w.transpose(1, 2), f.index_select(0, flat).view(*index.shape, -1)) / (0.01 + total)[..., None]
