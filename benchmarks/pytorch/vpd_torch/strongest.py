@@ -187,9 +187,9 @@ def bench(step, times, threads):
         if on_gpu:
             torch.cuda.reset_peak_memory_stats()
         seconds, cpu = measure(step, times)
-        print(f"  {name:18s} {np.median(seconds):8.4f} ({min(seconds):.4f})", flush=True)
+        print(f"  {name:18s} {np.median(seconds):8.5f} ({min(seconds):.5f})", flush=True)
         memory = torch.cuda.max_memory_allocated() / 2**20 if on_gpu else 0
         best = min(best or [np.inf], [np.median(seconds), min(seconds), cpu / threads, memory])
-    print(f"  {'step':18s} {best[0]:8.4f} ({best[1]:.4f})\n  {'step cpu':18s} {best[2]:8.4f}")
+    print(f"  {'step':18s} {best[0]:8.5f} ({best[1]:.5f})\n  {'step cpu':18s} {best[2]:8.5f}")
     if on_gpu:
         print(f"  peak memory        {best[3]:8.0f} MiB")
