@@ -19,13 +19,13 @@ WAITS = ("_local_scalar_dense", "item", "nonzero", "masked_select", "unique", "_
 
 
 class NoWaits(TorchDispatchMode):
-    """Fails at operations that would wait for a GPU or copy to it, and at torch.where with a number."""
+    """Fails at operations that would wait for a GPU or copy to it."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         name = func.overloadpacket.__name__
-        masks = name.startswith("index") and any(t is not None and t.dtype in (torch.bool, torch.uint8) for t in args[1]) \
-            if name in ("index", "index_put", "index_put_", "_index_put_impl_") else False
-        if name in WAITS or masks or name == "where" and "Scalar" in str(func):
+        indexed = name in ("index", "index_put", "index_put_", "_index_put_impl_")
+        masks = indexed and any(t is not None and t.dtype in (torch.bool, torch.uint8) for t in args[1])
+        if name in WAITS or masks:
             raise AssertionError(f"a step waits for the device: {func}")
         return func(*args, **(kwargs or {}))
 

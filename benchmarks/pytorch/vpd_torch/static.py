@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches whose shapes do not depend on data and that never wait for the device, so that a CUDA graph can hold them
-(strongest.py). They find what neighbours.knn and renderer.place find. No gradients here. Not torch.where with a number: it copies
-the number to the device, and waits. torch.arange names its device: in torch.compile it does not know the default one (2.11)."""
+(strongest.py). They find what neighbours.knn and renderer.place find. No gradients here.
+torch.arange names its device, because torch.compile does not give it the default one (PyTorch 2.11)."""
 import torch
 
 from .renderer import Samples
