@@ -3,13 +3,14 @@
 """Whole training steps of vpd and of PyTorch, alternating: the same recording, views, image size, N, M, rays and rollout.
 
     benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper]
-                          [--rivals eager,compile,autocast] [--rounds 3] [--steps 5] [--data FOLDER] [--keep MIB]
+                          [--rivals eager,compile,autocast,strongest] [--rounds 3] [--steps 5] [--data FOLDER] [--keep MIB]
                           [--precision f32,bf16x3] [--device cuda] [--json FILE]
 
 Each round runs one process of each kind, one after the other. The output has medians over the rounds of the median step, wall and
 processor time over threads (which other work on the same cores disturbs less), and the largest resident set (on a GPU: of its memory); then
-ratios. FOLDER (default: data) holds mujoco_blocks_64.h5 and mujoco_blocks_128.h5; data/SOURCE.md says how to make them. A step of
-vpd does more: it unprojects the pixels again, clips gradients and averages weights.
+ratios. Captured graphs (the rival `strongest`, and ours with bf16-graph) have no parts. FOLDER (default: data) holds mujoco_blocks_64.h5
+and mujoco_blocks_128.h5; data/SOURCE.md says how to make them. A step of vpd does more: it unprojects the pixels again, clips
+gradients and averages weights.
 """
 import argparse
 import json
@@ -19,6 +20,7 @@ import statistics
 import subprocess
 import sys
 
+PARTS = ("encoder", "dynamics", "renderer")
 SIZES = {"tiny": 64, "small": 64, "paper": 128}
 
 
@@ -32,7 +34,7 @@ def command_line():
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", default="data", metavar="FOLDER")
-    parser.add_argument("--precision", default="f32", help="model.precision of vpd: one or several")
+    parser.add_argument("--precision", default="f32", help="model.precision of vpd: one or several; bf16-graph: with train.cuda_graph")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:NUMBER, for both")
     parser.add_argument("--json", default=None, metavar="FILE", help="also write the medians to this file")
     parser.add_argument("--keep", default=None, help="train.keep_mib of vpd")
@@ -43,7 +45,7 @@ def run(command):
     environment = dict(os.environ, OMP_WAIT_POLICY="passive")
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
-        sys.exit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
+        sys.exit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
@@ -55,29 +57,32 @@ def run_vpd(args, preset, precision):
     command = [args.vpd, "bench", "step", "--preset", preset, "--form", "paper", "--repeat", str(args.steps),
                "--threads", str(args.threads), "--data", f"{args.data}/mujoco_blocks_{SIZES[preset]}.h5", "--device", args.device,
                "--json"]
-    command += ["--precision", precision]
+    command += ["--precision", precision.removesuffix("-graph")]
+    command += ["--cuda-graph"] if precision.endswith("-graph") else []
     command += ["--keep", args.keep] if args.keep else []
     lines = [json.loads(line) for line in run(command).splitlines()]
-    step = next(line for line in lines if line["bench"] == "step")
-    memory = sum(step["memory"].values()) if on_gpu(args) else step["peak_resident_bytes"]
-    parts = [(a + b) / 1e3 for a, b in zip(step["forward_ms"], step["backward_ms"])]
-    return {"wall": step["step_ms"] / 1e3, "cpu": step["step_cpu_ms"] / 1e3, "memory": memory / 2**20,
-            "over_floor": step["over_floor"], "encoder": parts[0], "dynamics": parts[1], "renderer": parts[2]}
+    step = next(line for line in lines if line["bench"] in ("step", "whole step"))
+    resident = None if on_gpu(args) else step.get("peak_resident_bytes")
+    memory = resident or sum(step["memory"].values())
+    whole = {"wall": step["step_ms"] / 1e3, "cpu": step["step_cpu_ms"] / 1e3, "memory": memory / 2**20, "over_floor": step["over_floor"]}
+    if step["bench"] == "whole step":
+        return whole
+    return whole | {part: (a + b) / 1e3 for part, a, b in zip(PARTS, step["forward_ms"], step["backward_ms"])}
 
 
 def run_torch(args, preset, rival):
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch", "bench.py")
     command = [args.python, script, preset, "--threads", str(args.threads), "--steps", str(args.steps), "--data", args.data,
                "--device", args.device.split(":")[0]]
-    command += {"eager": [], "compile": ["--compile"], "autocast": ["--autocast"]}[rival]
+    command += {"eager": [], "compile": ["--compile"], "autocast": ["--autocast"], "strongest": ["--strongest"]}[rival]
     text = run(command)
 
     def number(name):
         return float(re.search(rf"^  {name} +([\d.]+)", text, re.M).group(1))
-    return {"wall": number("step"), "cpu": number("step cpu"), "memory": number("peak memory" if on_gpu(args) else "peak resident"), "over_floor": None,
-            "encoder": number("encoder forward") + number("encoder backward"),
-            "dynamics": number("dynamics forward") + number("dynamics backward"),
-            "renderer": number("renderer forward") + number("renderer backward")}
+    whole = {"wall": number("step"), "cpu": number("step cpu"), "memory": number("peak memory" if on_gpu(args) else "peak resident"), "over_floor": None}
+    if rival == "strongest":
+        return whole | {"as_it_is": number("as it is"), "compiled": number("compiled")}
+    return whole | {part: number(f"{part} forward") + number(f"{part} backward") for part in PARTS}
 
 
 def main():
@@ -94,12 +99,12 @@ def main():
         rows += [{"preset": preset, "form": "paper", "kind": kind, "ours": kind in ours, "least": min(r["wall"] for r in runs[kind]),
                   **middle[kind]} for kind in kinds]
         print(f"\n{preset}, paper: {args.rounds} alternating rounds of {args.steps} steps, {args.threads} threads")
-        print(f"{'':9s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'MiB':>8s}"
+        print(f"{'':10s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'MiB':>8s}"
               f" {'x step':>7s} {'x cpu':>7s} {'x MiB':>7s}")
         for kind in kinds:
             m = middle[kind]
-            print(f"{kind:9s} {m['wall']:8.3f} {min(r['wall'] for r in runs[kind]):8.3f} {m['cpu']:8.3f} {m['encoder']:8.3f}"
-                  f" {m['dynamics']:8.3f} {m['renderer']:8.3f} {m['memory']:8.0f}"
+            parts = " ".join(f"{m[part]:8.3f}" if part in m else f"{'-':>8s}" for part in PARTS)
+            print(f"{kind:10s} {m['wall']:8.3f} {min(r['wall'] for r in runs[kind]):8.3f} {m['cpu']:8.3f} {parts} {m['memory']:8.0f}"
                   f" {m['wall'] / middle[ours[0]]['wall']:7.2f} {m['cpu'] / middle[ours[0]]['cpu']:7.2f} {m['memory'] / middle[ours[0]]['memory']:7.2f}",
                   flush=True)
     if args.json:

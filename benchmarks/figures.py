@@ -33,15 +33,15 @@ def step_figures(result):
 
 
 def rival_figures(result):
-    asked = {"eager": 3, "compile": 1.5}
+    asked = {"eager": (3, 0.5), "compile": (1.5, 0.5), "strongest": (1, 1)}  # times faster, share of the memory
     for part in result["parts"]:
         kinds = [row for table in part["rows"] for row in table.get("rows", []) if part["part"].startswith("rivals-")]
         for rival in (k for k in kinds if not k["ours"]):
             for own in (k for k in kinds if k["ours"]):
                 name = f"{rival['preset']}, {rival['kind']} against {own['kind']}"
                 if rival["kind"] in asked:
-                    yield f"{name}: times faster", rival["wall"] / own["wall"], asked[rival["kind"]], "least"
-                    yield f"{name}: share of the memory", own["memory"] / rival["memory"], 0.5, "most"
+                    yield f"{name}: times faster", rival["wall"] / own["wall"], asked[rival["kind"]][0], "least"
+                    yield f"{name}: share of the memory", own["memory"] / rival["memory"], asked[rival["kind"]][1], "most"
 
 
 def scale_figures(result):

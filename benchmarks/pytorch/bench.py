@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seconds of one training step at the reference shapes (PRESETS in vpd_torch/config.py), by part, and peak memory.
 
-    python benchmarks/pytorch/bench.py tiny [--velocity] [--compile] [--device cuda] [--threads 2] [--steps 8]
+    python benchmarks/pytorch/bench.py tiny [--compile | --autocast | --strongest] [--device cuda] [--threads 2] [--steps 8]
+
+--strongest is the whole step as one CUDA graph in bfloat16, not by part (vpd_torch/strongest.py); on a CPU in float32.
 """
 import argparse
 import resource
+import sys
 import time
 
 import numpy as np
 import torch
 
-from vpd_torch import config, data, encoder, gnn, host, layers, neighbours, params, particles, renderer
+from vpd_torch import config, data, encoder, gnn, host, layers, neighbours, params, renderer, strongest
 
 parser = argparse.ArgumentParser()
 parser.add_argument("preset", choices=config.PRESETS)
 parser.add_argument("--compile", nargs="?", const="cores", choices=["cores", "all"], help="cores: MLPs; all: UNet too")
 parser.add_argument("--autocast", action="store_true", help="products and convolutions in bfloat16")
+parser.add_argument("--strongest", action="store_true", help="one CUDA graph in bfloat16, with and without torch.compile")
 parser.add_argument("--device", default="cpu", help="cpu or cuda")
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--steps", type=int, default=5)
@@ -26,13 +30,20 @@ torch.set_default_device(args.device)
 on_gpu = args.device.startswith("cuda")
 neighbours.WORKERS = args.threads
 
-shapes, views, size, steps, rays = config.PRESETS[args.preset]
-c = config.Config(moving_vote=0, **shapes)
-c.sampling, c.radius_per_particle = "uniform", False
-episode = data.load(f"{args.data}/mujoco_blocks_{size}.h5", ["test"])[0]
-episode.views = episode.views[:views]
-c.r = 0.07 if args.preset == "tiny" else 0.05 if args.preset == "small" else 0.03
+c, episode, steps, rays = data.of_preset(args.preset, args.data)
+views, frames, H = len(episode.views), [3, 4], episode.rgb.shape[2]
 p = params.init(c)
+
+
+def print_resident():
+    print(f"  peak resident      {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MiB")
+
+
+if args.strongest:
+    print(f"{args.preset} paper strongest, {args.threads} threads, median of {args.steps} steps (least)")
+    strongest.bench(strongest.Step(p, c, episode, frames, steps, rays, autocast=on_gpu), args.steps, args.threads)
+    print_resident()
+    sys.exit()
 optimiser = torch.optim.Adam(p.values(), 1e-3, fused=True)
 unet, network, shade = encoder.unet, gnn.network, renderer.shade
 if args.compile:
@@ -41,7 +52,6 @@ if args.compile:
         unet = torch.compile(unet)
 
 rng = np.random.default_rng(0)
-frames, H = [3, 4], size
 seconds = {}
 
 
@@ -137,6 +147,6 @@ print(f"{args.preset} paper"
       f"{' compiled' if args.compile else ' autocast' if args.autocast else ' eager'}, {args.threads} threads, median of {args.steps} steps (least)")
 for name, values in seconds.items():
     print(f"  {name:18s} {np.median(values):8.4f} ({min(values):.4f})")
-print(f"  peak resident      {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MiB")
+print_resident()
 if on_gpu:
     print(f"  peak memory        {torch.cuda.max_memory_allocated() / 2**20:8.0f} MiB")

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 
 from . import particles, philox
+from .config import PRESETS, Config
 from .encoder import image_input, unet
 from .gnn import State
 from .host import to_device, to_numpy
-
 
 
 class Episode:
@@ -40,6 +40,15 @@ class Episode:
         if (frame, other) not in self.clouds:
             self.clouds[frame, other] = Cloud(self, c, frame, other)
         return self.clouds[frame, other]
+
+    def sequence(self, c, frames):
+        """The clouds of input frames, oldest first: flags against the frame before, of the first against the next."""
+        return [self.cloud(c, frame, frames[t - 1] if t else frames[min(1, len(frames) - 1)]) for t, frame in enumerate(frames)]
+
+    def images(self, frames):
+        """rgb (T, V, H, W, 3) of bytes and depth (T, V, H, W), on the device"""
+        rgb, depth = self.rgb[frames][:, self.views], np.nan_to_num(self.depth[frames][:, self.views])
+        return to_device(np.ascontiguousarray(rgb)), to_device(np.ascontiguousarray(depth))
 
     def background(self, frames):
         rgb, depth = self.rgb[frames][:, self.views], self.depth[frames][:, self.views]
@@ -90,21 +99,38 @@ def load(path, splits=None):
                 if splits is None or g.attrs["split"] in splits]
 
 
+def of_preset(name, folder):
+    """Config, episode, rollout steps and rays of a view at the reference shapes, from mujoco_blocks_64.h5 or mujoco_blocks_128.h5."""
+    shapes, views, size, rollout, rays = PRESETS[name]
+    c = Config(moving_vote=0, sampling="uniform", radius_per_particle=False, r={"tiny": 0.07, "small": 0.05, "paper": 0.03}[name], **shapes)
+    episode = load(f"{folder}/mujoco_blocks_{size}.h5", ["test"])[0]
+    episode.views = episode.views[:views]
+    return c, episode, rollout, rays
+
+
 def encode(p, c, episode, frames, step, encoder=unet):
     """Input frames (T, oldest first) -> State, and the chosen particles' indices into the present frame's cloud."""
-    views, dtype = episode.views, next(iter(p.values())).dtype
-    rgb = to_device(episode.rgb[frames][:, views]).to(dtype) / 255
-    T, V, H, W = rgb.shape[:4]
-    depth = to_device(np.nan_to_num(episode.depth[frames][:, views])).to(dtype)
-    y = encoder(p, c, image_input(c, rgb.reshape(T * V, H, W, 3), depth.reshape(T * V, H, W))).reshape(T, V * H * W, -1)
-    state = State([], [], [], [])
-    for t, frame in enumerate(frames):
-        cloud = episode.cloud(c, frame, frames[t - 1] if t else frames[min(1, T - 1)])
+    chosen, dtype = [], next(iter(p.values())).dtype
+    for cloud in episode.sequence(c, frames):
         index = cloud.choose(c, step, episode.number)
-        state.x.append(cloud.xt[index].to(dtype))
-        state.c.append(cloud.ct[index].to(dtype))
-        state.m.append(to_device(cloud.moving(c)[index]).to(dtype))
-        own = y[t].index_select(0, to_device(cloud.pixel[index]))
-        state.f.append(torch.cat([state.c[-1], own], 1) if c.carry_rgb else own)
+        chosen.append((cloud.xt[index].to(dtype), cloud.ct[index].to(dtype), to_device(cloud.moving(c)[index]).to(dtype),
+                       to_device(cloud.pixel[index])))
+    state = features(p, c, *episode.images(frames), chosen, encoder)
     state.R = to_device(particles.radii(c, to_numpy(state.x[-1]))).to(dtype)
     return state, index, cloud
+
+
+def features(p, c, rgb, depth, chosen, encoder=unet):
+    """Images (T, V, H, W, 3) and (T, V, H, W), and of each set the chosen particles' x, colour, m, pixel -> State without R."""
+    T, V, H, W = depth.shape
+    dtype = next(iter(p.values())).dtype
+    rgb, depth = rgb.to(dtype) / 255, depth.to(dtype)
+    y = encoder(p, c, image_input(c, rgb.reshape(T * V, H, W, 3), depth.reshape(T * V, H, W))).reshape(T, V * H * W, -1)
+    state = State([], [], [], [])
+    for own, (x, colour, m, pixel) in zip(y, chosen):
+        own = own.index_select(0, pixel)
+        state.x.append(x)
+        state.c.append(colour)
+        state.m.append(m)
+        state.f.append(torch.cat([colour, own], 1) if c.carry_rgb else own)
+    return state

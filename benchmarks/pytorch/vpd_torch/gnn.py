@@ -54,9 +54,7 @@ def inputs(c, state):
     """s_i of every set: [f, onehot_T(t)]"""
     out = []
     for t, f in enumerate(state.f):
-        mark = torch.zeros(len(f), c.T, dtype=f.dtype)
-        mark[:, t] = 1
-        out.append(torch.cat([f, mark], 1))
+        out.append(torch.cat([f, torch.eye(c.T, dtype=f.dtype)[t].expand(len(f), -1)], 1))
     return out
 
 
@@ -66,7 +64,7 @@ def encode(p, c, s, x, xa, to_node, counts):
     index, mark = torch.cat(to_node), torch.cat([i + t * M for t, i in enumerate(to_node)])
     k = index.shape[1]
     sender = torch.cat(s) @ p["gnn.encode.edge.sender"] + p["gnn.encode.edge.bias0"]
-    g = geometry(torch.cat(x)[:, None], xa[index], c.ell)
+    g = geometry(torch.cat(x)[:, None], xa.index_select(0, index.reshape(-1)).view(-1, k, 3), c.ell)
     first = sender[:, None] + (g.reshape(-1, 4) @ p["gnn.encode.edge.edge"]).view(-1, k, sender.shape[1])
     message_ = message(p, "gnn.encode.edge", first.view(-1, sender.shape[1]), act)
     total = torch.zeros(c.T * M, message_.shape[1], dtype=message_.dtype).index_add(0, mark.reshape(-1), message_)
@@ -80,16 +78,21 @@ def rounds(p, c, h, xa, index):
     act = activation(c.activation)
     M, k = index.shape
     flat = index.reshape(-1)
-    g = geometry(xa[flat].view(M, k, 3), xa[:, None], c.ell)
+    g = geometry(xa.index_select(0, flat).view(M, k, 3), xa[:, None], c.ell)
     e = update(p, "gnn.edge", g.reshape(M * k, -1), act)
     for l in range(c.L):
-        X = f"gnn.round{l}.edge"
-        both = torch.addmm(p[X + ".bias0"], h, p[X + ".receiver"])
-        first = torch.addmm((h @ p[X + ".sender"]).index_select(0, flat), e, p[X + ".edge"]).view(M, k, -1) + both[:, None]
-        e = e + message(p, X, first.view(M * k, -1), act)
-        agg = e.view(M, k, -1).mean(1)
-        h = h + update(p, f"gnn.round{l}.node", torch.cat([h, agg], 1), act)
+        X = f"gnn.round{l}."
+        h, e = message_round({name[len(X):]: w for name, w in p.items() if name.startswith(X)}, h, e, flat, act)
     return h
+
+
+def message_round(w, h, e, sender, act):
+    """One round with weights w: states of nodes h (M, C) and of edges e (M k, C), whose senders are `sender` (M k)."""
+    M, k = len(h), len(e) // len(h)
+    both = torch.addmm(w["edge.bias0"], h, w["edge.receiver"])
+    first = torch.addmm((h @ w["edge.sender"]).index_select(0, sender), e, w["edge.edge"]).view(M, k, -1) + both[:, None]
+    e = e + message(w, "edge", first.view(M * k, -1), act)
+    return h + update(w, "node", torch.cat([h, e.view(M, k, -1).mean(1)], 1), act), e
 
 
 def decode(p, c, h, s, x, xa, index):
@@ -97,7 +100,7 @@ def decode(p, c, h, s, x, xa, index):
     act = activation(c.activation)
     N, k = index.shape
     flat = index.reshape(-1)
-    g = geometry(xa[flat].view(N, k, 3), x[:, None], c.ell).view(-1, 4)
+    g = geometry(xa.index_select(0, flat).view(N, k, 3), x[:, None], c.ell).view(-1, 4)
     own = torch.addmm(p["gnn.decode.edge.bias0"], s, p["gnn.decode.edge.receiver"])
     first = torch.addmm((h @ p["gnn.decode.edge.sender"]).index_select(0, flat), g, p["gnn.decode.edge.edge"]).view(N, k, -1)
     q = message(p, "gnn.decode.edge", (first + own[:, None]).view(N * k, -1), act)
@@ -129,10 +132,15 @@ def network(p, c, s, x, g, counts):
     """The differentiable part of a step, which torch.compile compiles."""
     if c.graph == "flat":
         return flat_network(p, c, s, x, g)
-    xa = x[-1][g.node]
+    xa = x[-1].index_select(0, g.node)
     h = rounds(p, c, encode(p, c, s, x, xa, g.to_node, counts), xa, g.node_node)
     dx, df = decode(p, c, h, s[-1], x[-1], xa, g.to_particle)
     return dx, df, h
+
+
+def edges_of_nodes(index, M, dtype):
+    """Number of edges of each node (M). torch.bincount would wait for the device."""
+    return torch.zeros(M, dtype=dtype).index_add_(0, index.reshape(-1), torch.ones(index.numel(), dtype=dtype))
 
 
 def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=None):
@@ -142,8 +150,7 @@ def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=No
         return advance(c, state, dx, None), {"dx": dx}
     g, counts = graph or build_graph(c, state, step_number, episode, node), None
     if c.graph == "hierarchical":
-        with torch.no_grad():
-            counts = torch.cat([torch.bincount(i.reshape(-1), minlength=len(g.node)) for i in g.to_node]).to(state.x[-1].dtype)
+        counts = torch.cat([edges_of_nodes(i, len(g.node), state.x[-1].dtype) for i in g.to_node])
     dx, df, h = net(p, c, inputs(c, state), state.x, g, counts)
     return advance(c, state, dx, df), {"dx": dx, "h": h, "node": g.node}
 

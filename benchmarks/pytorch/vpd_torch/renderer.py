@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from .host import to_device, to_numpy
 from .layers import activation, mlp
 
-RINGS = (0.0, 0.25, 0.5, 0.75)
+RINGS = 4 # at 0, 1/4, 2/4, 3/4
 SIGMA = 0.25
 
 
@@ -130,9 +130,9 @@ def ring_features(c, q, x, f, R, neighbour):
     index, present = neighbour.clamp_min(0), neighbour >= 0
     flat = index.reshape(-1)
     d = q[:, None] - x.index_select(0, flat).view(*index.shape, 3)
-    u = torch.sqrt((d * d).sum(-1) + 1e-12) / R[index]
+    u = torch.sqrt((d * d).sum(-1) + 1e-12) / R.index_select(0, flat).view(index.shape)
     cut = torch.where(present, torch.square(1 - u * u), torch.zeros_like(u))
-    rho = torch.tensor(RINGS, dtype=q.dtype)
+    rho = torch.arange(RINGS, dtype=q.dtype, device=q.device) / RINGS
     w = torch.exp(-torch.square((u[..., None] - rho) / SIGMA)) * cut[..., None]      # (n, K, 4)
     total = w.sum(1)                                                                # (n, 4)
     a = torch.bmm(w.transpose(1, 2), f.index_select(0, flat).view(*index.shape, -1)) / (0.01 + total)[..., None]
