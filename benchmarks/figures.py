@@ -33,7 +33,7 @@ def step_figures(result):
 
 
 def rival_figures(result):
-    asked = {"eager": (3, 0.5), "compile": (1.5, 0.5), "strongest": (1, 1)}  # times faster, share of the memory
+    asked = {"eager": (50, 0.5), "compile": (50, 0.5), "strongest": (8, 1)}  # times faster, share of the memory
     for part in result["parts"]:
         kinds = [row for table in part["rows"] for row in table.get("rows", []) if part["part"].startswith("rivals-")]
         for rival in (k for k in kinds if not k["ours"]):
