@@ -27,7 +27,8 @@ typedef enum RandomPurpose {
     RANDOM_GRADCHECK,  // losses and directions of gradient checks
     RANDOM_FIT,        // starts of fits
     RANDOM_EXPERIMENT, // scenes of experiments
-    RANDOM_FLIGHT      // velocity of windows in free flight
+    RANDOM_FLIGHT,     // velocity of windows in free flight
+    RANDOM_THIN        // pixels that the search for bodies looks at
 } RandomPurpose;
 
 typedef struct RandomKey {

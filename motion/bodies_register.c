@@ -113,15 +113,16 @@ static int32_t sure_label(Scene *s, const Bodies *b, size_t i, bool back) {
     return best > SURE && best - second > MARGIN ? label : LABEL_UNKNOWN;
 }
 
-static double label_distance2(const Surface *s, size_t i, size_t j) {
-    return gap2(s->x + 3 * j, s->x + 3 * i) + 4 * gap2(s->c + 3 * j, s->c + 3 * i);
+static double label_distance2(const Surface *s, size_t j, const real *x, const real *c) {
+    return gap2(s->x + 3 * j, x) + 4 * gap2(s->c + 3 * j, c);
 }
 
 // The label of the nearest pixel in position and colour whose label is known, else `otherwise`.
 static int32_t near_label(const Surface *s, const int32_t *known, size_t i, int32_t otherwise) {
     double best = INFINITY;
     for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
-        double d2 = known[w.index] == LABEL_UNKNOWN ? INFINITY : label_distance2(s, i, (size_t)w.index);
+        double d2 = known[w.index] == LABEL_UNKNOWN ? INFINITY
+                                                    : label_distance2(s, (size_t)w.index, s->x + 3 * i, s->c + 3 * i);
         if (d2 < best) best = d2, otherwise = known[w.index];
     }
     return otherwise;
@@ -180,21 +181,26 @@ static void settle(const MotionField *f, Scene *s, Bodies *b) {
     join_crumbs(s, b);
 }
 
-static int32_t pixel_label(const Surface *s, const real *x) {
+// The pixel that a point of the surface is, or the nearest one if it was left out; -1: none is near. c: in metres.
+static int32_t pixel_of(const Surface *s, const real *x, const real *c) {
     double best = INFINITY;
-    int32_t label = LABEL_STILL;
+    int32_t pixel = -1;
     for (Walk w = walk_begin(s, x); walk_next(&w);) {
-        double d2 = gap2(s->x + 3 * (size_t)w.index, x);
-        if (d2 < best) best = d2, label = s->label[w.index];
+        double d2 = label_distance2(s, (size_t)w.index, x, c);
+        if (d2 < best) best = d2, pixel = w.index;
     }
-    return label;
+    return pixel;
 }
 
 // The field's points get the labels of their pixels.
 static void label_points(const MotionField *f, const Scene *s, Bodies *b) {
+    double colour = SURFACE_COLOUR * s->lengths.colour_length;
     for (size_t j = 0; j < b->count; j++) b->list[j].count = 0;
     for (size_t j = 0; j < f->count; j++) {
-        b->body[j] = pixel_label(&s->now, f->position + 3 * j);
+        real c[3];
+        for (size_t d = 0; d < 3; d++) c[d] = (real)(colour * (double)f->colour[3 * j + d]);
+        int32_t pixel = pixel_of(&s->now, f->position + 3 * j, c);
+        b->body[j] = pixel < 0 ? LABEL_STILL : s->now.label[pixel];
         if (b->body[j] >= 0) b->list[b->body[j]].count++;
     }
 }
@@ -223,6 +229,14 @@ static void keep_bodies(Bodies *b, int32_t *number) {
     b->count = kept;
 }
 
+// Pixels that were left out of the search get the body of one that was not. body: of each pixel of the last frame.
+static void label_left_out(const Surface *s, int32_t *body) {
+    for (size_t i = s->count; i < s->all; i++) {
+        int32_t pixel = pixel_of(s, s->x + 3 * i, s->c + 3 * i);
+        if (pixel >= 0) body[s->pixel[i]] = body[s->pixel[pixel]];
+    }
+}
+
 // body: of each pixel of the last frame.
 static void put_labels(const MotionField *f, Scene *s, Bodies *b, int32_t *body) {
     int32_t *number = s->sure;
@@ -236,6 +250,7 @@ static void put_labels(const MotionField *f, Scene *s, Bodies *b, int32_t *body)
         if (label >= 0 && number[label] < 0) s->now.label[i] = LABEL_STILL;
     }
     scene_rest(s, (int32_t)b->count, body);
+    label_left_out(&s->now, body);
 }
 
 static bool make_scene(const PointCloud *now, const PointCloud *past, size_t bodies, BodyLengths lengths, Scene *s) {

@@ -10,6 +10,7 @@
 
 // Points of a normal, at most and at least; points of a known flatness; points whose nearest is searched.
 enum { PLANE = 9, PLANE_POINTS = 3, PLANE_LEAST = 4, GAPS_SEEN = 64 };
+enum { PAIRS = 500000 }; // of pixels of the same cell, at most: the time of the search follows their number
 static const double NEAR_MOVING = 0.06; // times X: pixels so near to moving ones are looked at
 static const double CELL_GAPS = 2;      // a cell spans so many usual distances at least
 static const double FLAT = 0.03;        // share of the spread across a surface: it counts half there
@@ -69,6 +70,13 @@ static void sort_points(Surface *s) {
     }
 }
 
+// The place in the grid's order behind the cell that begins at `first`.
+static size_t cell_end(const Surface *s, size_t first) {
+    size_t last = first + 1;
+    while (last < s->count && s->order[last].key == s->order[first].key) last++;
+    return last;
+}
+
 // A cell belongs to its own run and to those of the two beside it. The table is at most three quarters full.
 static void fill_grid(Surface *s) {
     size_t cells = 0;
@@ -78,7 +86,7 @@ static void fill_grid(Surface *s) {
     memset(s->run, 0, s->runs * sizeof *s->run);
     for (size_t first = 0, last; first < s->count; first = last) {
         uint64_t key = s->order[first].key;
-        for (last = first + 1; last < s->count && s->order[last].key == key;) last++;
+        last = cell_end(s, first);
         for (uint64_t near = key - 1; near <= key + 1; near++) {
             Run *run = find_slot(s, near);
             *run = (Run){near, run->last ? run->first : (int32_t)first, (int32_t)last};
@@ -174,6 +182,60 @@ static bool near_moving(const Surface *s, const real *x, double reach) {
     return false;
 }
 
+// ---- dense pictures
+
+// Pairs of points of the same cell, a point with itself too, if cells keep `most` points at most.
+static size_t count_pairs(const Surface *s, size_t most) {
+    size_t pairs = 0;
+    for (size_t first = 0, last; first < s->count; first = last) {
+        last = cell_end(s, first);
+        size_t kept = last - first < most ? last - first : most;
+        pairs += kept * kept;
+    }
+    return pairs;
+}
+
+// The largest number of points that cells may keep, at least 1.
+static size_t most_of_cell(const Surface *s) {
+    size_t most = 1, too_many = s->count + 1;
+    if (count_pairs(s, s->count) <= PAIRS) return s->count;
+    while (too_many - most > 1) {
+        size_t middle = most + (too_many - most) / 2;
+        if (count_pairs(s, middle) <= PAIRS) most = middle;
+        else too_many = middle;
+    }
+    return most;
+}
+
+// Sets s->label to 1 for points beyond the `most` of their cell whose pixels have the smallest keys, which are the same
+// in all frames; 0 for others. Spoils the order.
+static void mark_left_out(Surface *s, const PointCloud *cloud, size_t most) {
+    const RandomKey key = {.seed = 1, .purpose = RANDOM_THIN};
+    for (size_t first = 0, last; first < s->count; first = last) {
+        last = cell_end(s, first);
+        for (size_t p = first; p < last; p++)
+            s->order[p].key = choose_key(key, (uint64_t)cloud->pixel[s->pixel[s->order[p].index]]);
+        choose_sort(s->order + first, last - first);
+        for (size_t p = first; p < last; p++) s->label[s->order[p].index] = p - first >= most;
+    }
+}
+
+// Points that are left out go behind the others; else all stay in order.
+static void thin(Surface *s, const PointCloud *cloud, double colour) {
+    size_t most = most_of_cell(s), all = s->count, moving = s->first_still, kept = 0;
+    if (most >= all) return;
+    mark_left_out(s, cloud, most);
+    s->first_still = 0;
+    for (size_t i = 0; i < all; i++)
+        if (!s->label[i]) s->order[kept++].index = s->pixel[i], s->first_still += i < moving;
+    for (size_t i = 0, at = kept; i < all; i++)
+        if (s->label[i]) s->order[at++].index = s->pixel[i];
+    s->count = 0;
+    for (size_t p = 0; p < all; p++) surface_add(s, cloud, (size_t)s->order[p].index, colour);
+    s->count = kept;
+    surface_grid(s, s->cell);
+}
+
 void surface_fill(Surface *s, const PointCloud *cloud, const Planes *planes, BodyLengths l) {
     double colour = SURFACE_COLOUR * l.colour_length, reach = NEAR_MOVING * l.extent;
     for (size_t i = 0; i < cloud->count; i++)
@@ -186,6 +248,8 @@ void surface_fill(Surface *s, const PointCloud *cloud, const Planes *planes, Bod
             (planes_outside(planes, cloud->position + 3 * i) || near_moving(s, cloud->position + 3 * i, reach)))
             surface_add(s, cloud, i, colour);
     surface_grid(s, fmax(SURFACE_CELL * l.extent, CELL_GAPS * gap));
+    s->all = s->count;
+    thin(s, cloud, colour);
     for (size_t i = 0; i < s->count; i++) {
         s->outside[i] = planes_outside(planes, s->x + 3 * i);
         measure_normal(s, i);

@@ -19,6 +19,7 @@ typedef struct Run {
 // Pixels of a frame that move or are near to such, in a grid.
 typedef struct Surface {
     size_t count, first_still; // moving ones come first
+    size_t all;                // with those that are left out of the search, which come last: only x, c and pixel
     real *x, *c, *normal;      // (count, 3); colours in metres
     double *flat;              // (count) 0 to 1: how flat the surface is there
     int32_t *label, *pixel;    // (count)
@@ -33,7 +34,8 @@ typedef struct Surface {
 Surface surface_make(size_t most);          // of points
 bool surface_ready(const Surface *surface); // there was memory
 void surface_free(Surface *surface);
-// Moving pixels of a cloud, then others that are near to them or outside the planes, and their normals.
+// Moving pixels of a cloud, then others that are near to them or outside the planes, and their normals. Where many lie
+// in one cell some are left out.
 void surface_fill(Surface *surface, const PointCloud *cloud, const Planes *planes, BodyLengths lengths);
 // Sorts the points into cells of this edge.
 void surface_grid(Surface *surface, double cell);
