@@ -303,8 +303,9 @@ class Work(unittest.TestCase):
         folder, out = self.recording(), self.place / "floor.h5"
         told = vpd.import_data(folder, out, format="hololens", holdout=3, split="test", bounds=[[-2, -2, -1], [2, 2, 1]])
         self.assertEqual((told["episodes"], told["images"], told["splits"]["test"], told["warnings"]), (1, 3, 1, []))
+        self.assertEqual(told["moments_left_out"], 0)
         found = vpd.check_data(out)
-        self.assertTrue(found["pass"] and found["all"]["median_mm"] < 1, found)
+        self.assertTrue(found["pass"] and found["verdict"] == "pass" and found["all"]["median_mm"] < 1, found)
         vpd.import_data(folder, self.place / "smaller.h5", height=24, width=32, near=0.5, far=3, name="Boden")
         vpd.import_data(self.recording(second=1900), self.place / "wrong.h5")
         found = vpd.check_data(self.place / "wrong.h5")

@@ -82,8 +82,8 @@ static void test_angle_npy_and_units(void **state) {
     dataset_close(dataset);
 }
 
-// `key`: what each of two pictures of two cameras has for its time.
-static void write_without_time(const char *key) {
+// `times`: what each of two pictures of two cameras has for its time.
+static void write_four(const char *const times[4]) {
     char extra[512];
     scene_replace(2, 2, 24, 32, SCENE_MOVING);
     json_global(extra, "");
@@ -92,7 +92,7 @@ static void write_without_time(const char *key) {
         char colour[64], depth[64], more[96];
         snprintf(colour, sizeof colour, "images/%d.png", i);
         snprintf(depth, sizeof depth, "depth/%d.png", i);
-        snprintf(more, sizeof more, "%s\"camera_id\": %d, ", key, i % 2);
+        snprintf(more, sizeof more, "%s\"camera_id\": %d, ", times[i], i % 2);
         write_colour(i / 2, i % 2, place(colour, 0, 0));
         write_depth(i / 2, i % 2, place(depth, 0, 0), 0.001, plain);
         json_frame(file, i == 0, scene_pose(i / 2, i % 2), colour, depth, more);
@@ -103,14 +103,28 @@ static void write_without_time(const char *key) {
 static void test_without_time(void **state) {
     (void)state;
     char said[4096];
-    write_without_time("");
+    write_four((const char *[]){"", "", "", ""});
     import_messages(usual(), said, sizeof said);
     assert_non_null(strstr(said, "warning: "));
     assert_non_null(strstr(said, "4 pictures of 2 cameras (camera_id) have no \"time\", so they are 4 views of one"));
-    write_without_time("\"timestamp\": 0.5, ");
+    const char *stamp = "\"timestamp\": 0.5, ";
+    write_four((const char *[]){stamp, stamp, stamp, stamp});
     import_messages(usual(), said, sizeof said);
     assert_non_null(strstr(said, "its frames have \"timestamp\" and no \"time\", so the 4 pictures are views of one"));
     assert_null(strstr(said, "(camera_id)"));
+}
+
+// The second moment of the one camera lies far from any of the other.
+static void test_moment_left_out(void **state) {
+    (void)state;
+    char said[4096];
+    size_t left_out = 0;
+    ImportOptions options = usual();
+    options.moments_left_out = &left_out;
+    write_four((const char *[]){"\"time\": 0, ", "\"time\": 0.01, ", "\"time\": 0.5, ", "\"time\": 0.9, "});
+    import_messages(options, said, sizeof said);
+    assert_non_null(strstr(said, "1 of 2 moments are left out: not every camera has a picture within 0.25 s"));
+    assert_int_equal(left_out, 1);
 }
 
 // Two cameras that are not in step: the slower one sets the moments, the nearest pictures are taken, one moment is
@@ -147,9 +161,12 @@ static void test_times_and_cameras(void **state) {
     assert_close(info->time[3], 0.4, 1e-9, 0); // of the camera with fewer pictures
     dataset_close(dataset);
     char said[4096];
-    import_messages(usual(), said, sizeof said);
-    assert_non_null(strstr(said, "camera 1 has the fewest pictures, 4 where another has 6: its moments become frames"));
+    size_t left_out = 7;
     ImportOptions options = usual();
+    options.moments_left_out = &left_out;
+    import_messages(options, said, sizeof said);
+    assert_non_null(strstr(said, "camera 1 has the fewest pictures, 4 where another has 6: its moments become frames"));
+    assert_int_equal(left_out, 0);
     options.gap = 0.001;
     refuse(options, "expected moments that every camera saw within 0.001 s");
 }
@@ -367,6 +384,7 @@ int main(void) {
         TEST(test_millimetres_and_axes),
         TEST(test_angle_npy_and_units),
         TEST(test_without_time),
+        TEST(test_moment_left_out),
         TEST(test_times_and_cameras),
         TEST(test_distortion),
         TEST(test_lens),

@@ -55,6 +55,8 @@ typedef struct ImportOptions {
     // Unreadable pictures are left out and listed here; NULL: the first one is an error.
     ImportReport *report;
     const ImportPart *part; // NULL: all episodes
+    // Becomes the number of moments that are left out, since not every camera saw them; NULL: nobody asks.
+    size_t *moments_left_out;
 } ImportOptions;
 
 typedef struct ImportSource {

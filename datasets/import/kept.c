@@ -36,6 +36,7 @@ void kept_merge(ImportKept *into, const ImportKept *from) {
     }
     into->depth += from->depth;
     into->inside += from->inside;
+    into->moments_left_out += from->moments_left_out;
 }
 
 Status kept_check(const ImportKept *kept, const ImportOptions *options, const char *path, Error *err) {

@@ -266,6 +266,7 @@ static Status align(PosedSet *set, Alignment *alignment, double gap, const char 
     if ((size_t)frames < moments)
         log_warning(log, "%s: %zu of %zu moments are left out: not every camera has a picture within %.4g s", place,
                     moments - (size_t)frames, moments, gap);
+    set->moments_left_out = moments - (size_t)frames;
     return take_chosen(set, alignment, frames, err);
 }
 

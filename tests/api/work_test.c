@@ -58,7 +58,7 @@ static bool is_there(const char *path) {
 
 // ---- data
 
-static void a_recording_becomes_data_that_pass(void **state) {
+static void a_recording_becomes_data(void **state) {
     (void)state;
     vpd_import_options options = {
         .struct_size = sizeof options, .format = "hololens", .split = "test", .holdout = 3, .depth_unit = 0.001};
@@ -66,12 +66,13 @@ static void a_recording_becomes_data_that_pass(void **state) {
     snprintf(recording, sizeof recording, "%s", world_place("recording"));
     snprintf(out, sizeof out, "%s", world_place("imported.h5"));
     GOOD(vpd_data_import(recording, out, &options, &report, &err), "\"episodes\":1,\"frames\":1,\"images\":3");
-    GOOD(vpd_data_check(out, &report, &err), "\"pass\":true");
+    // Its tiny views share 95 points: too few to call right.
+    GOOD(vpd_data_check(out, &report, &err), "\"verdict\":\"not checked\",\"pass\":null");
     GOOD(vpd_data_import(recording, world_place("guessed.h5"), NULL, &report, &err), "\"train\":1");
     WRONG(vpd_data_import(recording, out, &options, &report, &err), "imported.h5: this data set exists; remove it");
     assert_int_equal(remove(out), 0);
     options.skip_bad = 1; // all are good
-    GOOD(vpd_data_import(recording, out, &options, &report, &err), "\"skipped\":[]");
+    GOOD(vpd_data_import(recording, out, &options, &report, &err), "\"moments_left_out\":0,\"skipped\":[]");
     assert_int_equal(vpd_data_check(out, NULL, NULL), VPD_OK); // neither is wanted
 }
 
@@ -308,14 +309,10 @@ static void rollouts_are_exported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_recording_becomes_data_that_pass),
-        cmocka_unit_test(wrong_data_are_a_finding),
-        cmocka_unit_test(imports_that_do_not_fit),
-        cmocka_unit_test(a_run_is_stopped_and_resumed),
-        cmocka_unit_test(vpd_stop_saves_a_checkpoint),
-        cmocka_unit_test(runs_that_do_not_fit),
-        cmocka_unit_test(a_model_is_evaluated),
-        cmocka_unit_test(evaluations_that_do_not_fit),
+        cmocka_unit_test(a_recording_becomes_data),    cmocka_unit_test(wrong_data_are_a_finding),
+        cmocka_unit_test(imports_that_do_not_fit),     cmocka_unit_test(a_run_is_stopped_and_resumed),
+        cmocka_unit_test(vpd_stop_saves_a_checkpoint), cmocka_unit_test(runs_that_do_not_fit),
+        cmocka_unit_test(a_model_is_evaluated),        cmocka_unit_test(evaluations_that_do_not_fit),
         cmocka_unit_test(rollouts_are_exported),
     };
     return cmocka_run_group_tests(tests, world_make, world_remove);

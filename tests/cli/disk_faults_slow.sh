@@ -47,13 +47,15 @@ faults() {
       # The old file, or the whole new one (when what fails comes behind the renaming).
       [ "$(head -c 40 "$made" 2>/dev/null | tr -d '\0')" = "what stood here before" ] || [ "$(size_of "$made")" = "$whole" ] ||
         fail "$name, $call $number, $error: $made is neither the old file nor the new one"
-      left=$(cd "$folder" && ls -d made.* 2>/dev/null)
+      left=$(cd "$folder" && ls -d "${made##*/}".* 2>/dev/null)
       [ -z "$left" ] || fail "$name, $call $number, $error: left $left"
     done
   done
 }
 
+made=$folder/made.h5 # data sets have this ending
 faults "data subset" "$VPD" data subset -q "$data" --split train:1 --frames 3 -o "$made"
+made=$folder/made
 faults rollout "$VPD" rollout -q "$run" "$data" --steps 2 -o "$made"
 faults "export --checkpoint" "$VPD" export -q "$run" --checkpoint "$made"
 faults "export --safetensors" "$VPD" export -q "$run" --safetensors "$made"

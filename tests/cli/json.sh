@@ -82,7 +82,7 @@ for i in range(2):
 scene = {"fl_x": 20, "fl_y": 20, "cx": 8, "cy": 6, "w": 16, "h": 12, "frames": frames}
 json.dump(scene, open(os.path.join(sys.argv[1], "transforms.json"), "w"))
 PYTHON
-object 'o["command"] == "data import" and o["images"] == 2 and o["splits"]["train"] == 1' "$VPD" data import --json "$folder/scene" -o "$folder/i.h5"
+object 'o["command"] == "data import" and o["images"] == 2 and o["moments_left_out"] == 0 and o["splits"]["train"] == 1' "$VPD" data import --json "$folder/scene" -o "$folder/i.h5"
 expect 2 "" "expected a recording" "$VPD" data import --json "$folder/run" -o "$folder/x.h5" # what is wrong comes as a sentence all the same
 
 # Without it: the sentence.

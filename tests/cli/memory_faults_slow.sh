@@ -28,13 +28,15 @@ faults() { # NAME COMMAND...
     [ $status = 1 ] || fail "$name, allocation $number of $count: exit status $status: $(head -c 300 "$folder/stderr")"
     [ "$(wc -l <"$folder/stderr")" = 1 ] || fail "$name, allocation $number of $count: not one sentence: $(head -c 400 "$folder/stderr")"
     [ ! -f "$made" ] || fail "$name, allocation $number of $count: left $made"
-    [ -z "$(cd "$folder" && ls -d made.* 2>/dev/null)" ] || fail "$name, allocation $number of $count: left $(cd "$folder" && ls -d made.*)"
+    [ -z "$(cd "$folder" && ls -d "${made##*/}".* 2>/dev/null)" ] || fail "$name, allocation $number of $count: left $(cd "$folder" && ls -d "${made##*/}".*)"
   done
 }
 
 faults "data info" "$VPD" data info -q "$data"
 faults "data check" "$VPD" data check -q "$data"
+made=$folder/made.h5 # data sets have this ending
 faults "data subset" "$VPD" data subset -q "$data" --split train:1 --frames 3 -o "$made"
+made=$folder/made
 faults rollout "$VPD" rollout -q "$run" "$data" --steps 2 -o "$made"
 faults render "$VPD" render -q "$folder/rollout.h5" -o "$made" --views 0
 faults "export --safetensors" "$VPD" export -q "$run" --safetensors "$made"
