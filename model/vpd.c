@@ -133,8 +133,8 @@ void vpd_part(Tape *tape, VpdPart part) {
 // The sets of all scenes, one behind the other. The scenes' own become rows of them.
 static GnnSets join_sets(Tape *tape, size_t count, Scene *const *scenes) {
     GnnSets all = scenes[0]->sets;
-    Tensor **x = tape_context(tape, 2 * count * sizeof *x), **f = x + count;
-    for (size_t t = 0; x && t < all.count; t++) {
+    Tensor **x = tape_context(tape, count * sizeof *x), **f = tape_context(tape, count * sizeof *f);
+    for (size_t t = 0; f && t < all.count; t++) {
         for (size_t s = 0; s < count; s++) x[s] = scenes[s]->sets.set[t].x, f[s] = scenes[s]->sets.set[t].f;
         all.set[t] = (GnnSet){.x = join_rows(tape, count, x), .f = join_rows(tape, count, f)};
         for (size_t s = 0; s < count; s++) scenes[s]->sets.set[t].x = x[s], scenes[s]->sets.set[t].f = f[s];

@@ -300,11 +300,10 @@ static __device__ inline void outer(real *a, unsigned depth, real *d, unsigned n
 
 // line(i) += row i of this warp in x (tile rows, n).
 template <class S, int COLS, class Line> static __device__ inline void add_rows(const real *x, unsigned n, Line line) {
-    constexpr unsigned HALF = S::ROWS / 2; // all would take too many registers
     UNROLL(1)
-    for (unsigned first = 0; first < S::ROWS; first += HALF) {
-        real v[HALF][COLS];
-        UNROLL_LOOP(i, HALF) read_columns(x + own_row<S>(first + i) * S::STRIDE, v[i]);
+    for (unsigned first = 0; first < S::ROWS; first += S::TOGETHER) {
+        real v[S::TOGETHER][COLS];
+        UNROLL_LOOP(i, S::TOGETHER) read_columns(x + own_row<S>(first + i) * S::STRIDE, v[i]);
         add_to_lines(v, n, [&](unsigned i) { return line(first + i); });
     }
 }
@@ -396,17 +395,16 @@ static __device__ inline void inputs_backward(const MessageArgs &m, const Messag
     tile_store(d, count, x, S::STRIDE);
     S::share();
     each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
-        constexpr unsigned HALF = S::ROWS / 2;
         unsigned width = static_cast<unsigned>(term.width);
         bool shared = is_shared(m, term);
         real *dx = shared ? w.row_dx[&term - m.terms] : term.dx;
         for (unsigned c = from + cuda_lane(); dx && c < to; c += CUDA_WARP) {
             UNROLL(1)
-            for (unsigned i = 0; i < S::ROWS; i += HALF) {
-                real sum[HALF]; // loads of these rows are under way together
-                UNROLL_LOOP(q, HALF)
+            for (unsigned i = 0; i < S::ROWS; i += S::TOGETHER) {
+                real sum[S::TOGETHER]; // loads of these rows are under way together
+                UNROLL_LOOP(q, S::TOGETHER)
                 sum[q] = !shared && has_row<S>(t, i + q) ? own_line<S>(t, i + q, dx, width)[c] : 0;
-                UNROLL_LOOP(q, HALF)
+                UNROLL_LOOP(q, S::TOGETHER)
                 if (has_row<S>(t, i + q))
                     own_line<S>(t, i + q, dx, width)[c] = sum[q] + x[own_row<S>(i + q) * S::STRIDE + at + c - from];
             }

@@ -19,8 +19,9 @@ template <Precision P, int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
     static constexpr Precision PRECISION = P;
     static constexpr bool TENSOR = P != PRECISION_F32;
     static constexpr int ROWS = ROWS_, HIDDEN = HIDDEN_, OUT = OUT_,
-                         NARROW = TENSOR && ROWS < 4 ? 2 : 1; // columns of a lane that hold a few inputs
-    static constexpr unsigned WIDTH = 32 * HIDDEN,            // columns
+                         TOGETHER = ROWS / 2, // rows that a warp loads at a time: all would take too many registers
+        NARROW = TENSOR && ROWS < 4 ? 2 : 1;  // columns of a lane that hold a few inputs
+    static constexpr unsigned WIDTH = 32 * HIDDEN, // columns
         STRIDE = WIDTH + (P == PRECISION_BF16   ? 8
                           : P == PRECISION_TF32 ? 4
                                                 : 0), // of a tile's lines: tensor cores read eight rows at a time
@@ -244,14 +245,13 @@ __device__ inline void first_layer(const MessageArgs &m, const MessageWork &w, c
     }
     tile_store(a, n, x, S::STRIDE);
     S::share();
-    constexpr unsigned HALF = S::ROWS / 2; // all would take too many registers
     UNROLL(1)
-    for (unsigned first = 0; first < S::ROWS; first += HALF) {
-        real v[HALF][S::HIDDEN], more[HALF][S::HIDDEN];
-        UNROLL_LOOP(i, HALF) read_columns(x + own_row<S>(first + i) * S::STRIDE, v[i]);
+    for (unsigned first = 0; first < S::ROWS; first += S::TOGETHER) {
+        real v[S::TOGETHER][S::HIDDEN], more[S::TOGETHER][S::HIDDEN];
+        UNROLL_LOOP(i, S::TOGETHER) read_columns(x + own_row<S>(first + i) * S::STRIDE, v[i]);
         auto add = [&](auto line) {
             read_lines(line, n, more);
-            UNROLL_LOOP(i, HALF)
+            UNROLL_LOOP(i, S::TOGETHER)
             UNROLL_LOOP(j, S::HIDDEN) v[i][j] += more[i][j];
         };
         if (m.bias0) add([&](unsigned i) { return has_row<S>(t, first + i) ? m.bias0 : nullptr; });
@@ -265,7 +265,7 @@ __device__ inline void first_layer(const MessageArgs &m, const MessageWork &w, c
                 return there ? by.x + term_line(t, by.kind, r) * n : nullptr;
             });
         }
-        UNROLL_LOOP(i, HALF) write_columns(v[i], n, x + own_row<S>(first + i) * S::STRIDE);
+        UNROLL_LOOP(i, S::TOGETHER) write_columns(v[i], n, x + own_row<S>(first + i) * S::STRIDE);
     }
     S::share();
     tile_load(x, S::STRIDE, a);
