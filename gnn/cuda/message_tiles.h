@@ -21,10 +21,8 @@ template <Precision P, int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
     static constexpr int ROWS = ROWS_, HIDDEN = HIDDEN_, OUT = OUT_,
                          TOGETHER = ROWS / 2, // rows that a warp loads at a time: all would take too many registers
         NARROW = TENSOR && ROWS < 4 ? 2 : 1;  // columns of a lane that hold a few inputs
-    static constexpr unsigned WIDTH = 32 * HIDDEN, // columns
-        STRIDE = WIDTH + (P == PRECISION_BF16   ? 8
-                          : P == PRECISION_TF32 ? 4
-                                                : 0), // of a tile's lines: tensor cores read eight rows at a time
+    static constexpr unsigned WIDTH = 32 * HIDDEN,              // columns
+        STRIDE = WIDTH + (TENSOR ? 4 : 0),                      // of a tile's lines: see tensor_row
         STRIP = TENSOR ? CUDA_THREADS / CUDA_WARP : TILE_STRIP, // lines: of a weight, or of each warp's sums
         MOST_ROWS = CUDA_THREADS / CUDA_WARP * ROWS,            // of a tile
         BLOCKS = HIDDEN <= 2 || (P == PRECISION_BF16 && HIDDEN == 4) ? 2 : 1, // that share registers

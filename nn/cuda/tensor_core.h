@@ -30,8 +30,13 @@ struct TensorB {
 
 // ---- where a lane's values stand
 
-// Sums: value (i, j), i and j 0 or 1.
-static __device__ inline unsigned tensor_row(unsigned i) { return cuda_lane() / 4 + 8 * i; }
+// Sums: value (i, j), i and j 0 or 1. Row r of eight in the instruction is row 2 (r % 4) + r / 4 of ours: a product may
+// have its rows in any order, and in this one no two lanes read from one bank of shared memory, neither rows nor
+// columns of lines whose stride is 4 more than a multiple of 32 (in bfloat16).
+static __device__ inline unsigned tensor_row(unsigned i) {
+    unsigned row = cuda_lane() / 4;
+    return 2 * (row % 4) + row / 4 + 8 * i;
+}
 static __device__ inline unsigned tensor_col(unsigned j) { return 2 * (cuda_lane() % 4) + j; }
 
 // Register i of a stands in row tensor_row(i % 2), register i of b in column tensor_line(), both at this depth: one
