@@ -25,7 +25,7 @@ static real *term_weight_grad(Tape *tape, const MessageTerm *term) {
 // The residual's gradient is that of the rows plus what the terms add. If it has no gradient yet, it takes the memory
 // of the rows' gradient, which is not read again.
 static real *residual_grad(Tape *tape, Tensor *residual, const Tensor *rows) {
-    bool alike = residual && rows && residual->wants_grad && residual->stage == rows->stage;
+    bool alike = residual && rows && residual->wants_grad && !residual->whole && residual->stage == rows->stage;
     if (alike && !residual->grad) residual->grad = rows->grad;
     return tape_grad(tape, residual);
 }
