@@ -18,7 +18,7 @@ for method in soft dib-r z-buffer; do
   expect 0 "4 frames of 1 camera" "" "$vpd" sim render "$folder/$method.yaml" -o "$folder/$method.h5" --device cuda
   expect 0 "4 frames of 1 camera" "" "$vpd" sim render "$folder/$method.yaml" -o "$folder/$method" --device cuda
 done
-expect 0 "pass" "*" "$VPD" data check "$folder/soft.h5"
+expect 0 "not checked: each episode has one camera" "*" "$VPD" data check "$folder/soft.h5"
 # The C API, by the copy of the library beside the module.
 expect 0 "*" "*" env LD_LIBRARY_PATH="$folder" VPD_SIM_DEVICE=cuda "$build/tests/api_sim_test"
 grep -q "device cuda: .*cuda_on_cpu" "$folder/stdout" "$folder/stderr" || fail "the API did not use the module"
