@@ -7,8 +7,8 @@
 
 #include "gnn/message.h"
 
-// Two blocks of a backward pass 128 wide in bfloat16 need 220 KB of shared memory on a multiprocessor: 9.0 and 10.x have
-// it, 12.x have 100 KB.
+// Two blocks of a backward pass 128 wide in bfloat16 need 220 KB of shared memory on a multiprocessor: 9.0 and 10.x
+// have it, 12.x have 100 KB.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200)
 #define MESSAGE_MUCH_SHARED 0
 #else
