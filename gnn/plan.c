@@ -10,6 +10,12 @@
 
 #include <string.h>
 
+// Positions of all scenes on the device, one behind the other.
+typedef struct Points {
+    const real *x; // (first[scenes], 3)
+    size_t *first; // (scenes + 1) in host memory
+} Points;
+
 typedef struct Planning {
     Tape *tape;
     Device *device;
@@ -17,7 +23,8 @@ typedef struct Planning {
     size_t scenes;
     const GnnPlanInput *in; // (scenes)
     GnnPlan *plan;
-    size_t *first_node; // (scenes + 1)
+    size_t *first_node;       // (scenes + 1)
+    Points set[GNN_MAX_SETS]; // (T)
 } Planning;
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
@@ -41,21 +48,13 @@ static void choose_smallest(size_t count, const uint64_t *keys, size_t want, Key
     choose_sort(out, found);
 }
 
-static const GnnSet *set_of(const Planning *p, size_t scene, size_t t) { return &p->in[scene].sets.set[t]; }
-static const GnnSet *present_of(const Planning *p, size_t scene) { return set_of(p, scene, p->c->T - 1); }
-
-// Rows of set t before those of `scene`.
-static size_t first_row(const Planning *p, size_t scene, size_t t) {
-    size_t row = 0;
-    for (size_t s = 0; s < scene; s++) row += set_of(p, s, t)->x->rows;
-    return row;
-}
+static size_t count_of(Points points, size_t scene) { return points.first[scene + 1] - points.first[scene]; }
 
 // The nodes of a scene, particles of it chosen at random, in host memory; *count of them.
 static const int32_t *random_nodes(Planning *p, size_t scene, size_t *count) {
     const GnnPlanInput *in = &p->in[scene];
     RandomKey key = {in->seed, RANDOM_NODES, in->step * 64 + in->rollout_step, in->episode};
-    size_t N = present_of(p, scene)->x->rows;
+    size_t N = count_of(p->set[p->c->T - 1], scene);
     uint64_t *keys = tape_context(p->tape, (N + 1) * sizeof *keys);
     Keyed *items = tape_context(p->tape, (N + 1) * sizeof *items);
     int32_t *node = tape_context(p->tape, (N + 1) * sizeof *node);
@@ -85,7 +84,7 @@ static void choose_nodes(Planning *p) {
             *node = tape_memory(p->tape, 2 * all, sizeof *node);
     if (!host || !node) return;
     for (size_t s = 0; s < p->scenes; s++) {
-        size_t row = first_row(p, s, p->c->T - 1), first = p->first_node[s];
+        size_t row = p->set[p->c->T - 1].first[s], first = p->first_node[s];
         for (size_t i = first; i < p->first_node[s + 1]; i++) {
             host[i] = (int32_t)row + chosen[s][i - first];
             host[all + i] = (int32_t)(i - first);
@@ -105,17 +104,13 @@ static void *temporary(Planning *p, size_t count, size_t size) {
     return device_scratch_bytes(p->device, bytes);
 }
 
-// Positions of all scenes on the device, one behind the other.
-typedef struct Points {
-    const real *x; // (first[scenes], 3)
-    size_t *first; // (scenes + 1) in host memory
-} Points;
-
+// Particles of all scenes in set t.
 static Points points_of(Planning *p, size_t t) {
-    Points out = {set_of(p, 0, t)->x->value, tape_context(p->tape, (p->scenes + 1) * sizeof *out.first)};
+    Points out = {p->in->sets.set[t].x->value, tape_context(p->tape, (p->scenes + 1) * sizeof *out.first)};
     for (size_t s = 0; out.first && s < p->scenes; s++) {
-        CHECK(set_of(p, s, t)->x->value == out.x + 3 * out.first[s]);
-        out.first[s + 1] = out.first[s] + set_of(p, s, t)->x->rows;
+        const Tensor *x = p->in[s].sets.set[t].x;
+        CHECK(x->value == out.x + 3 * out.first[s]);
+        out.first[s + 1] = out.first[s] + x->rows;
     }
     return out;
 }
@@ -123,7 +118,7 @@ static Points points_of(Planning *p, size_t t) {
 static Points node_points(Planning *p) {
     const GnnPlan *plan = p->plan;
     real *x = temporary(p, plan->nodes * 3, sizeof *x);
-    RowGatherArgs args = {plan->nodes, 3, 3, 0, present_of(p, 0)->x->value, plan->node, 1, x};
+    RowGatherArgs args = {plan->nodes, 3, 3, 0, p->set[p->c->T - 1].x, plan->node, 1, x};
     if (!p->device->failed) p->device->nn->row_gather(p->device, &args);
     return (Points){x, p->first_node};
 }
@@ -137,7 +132,7 @@ typedef struct Index {
 static Index index_points(Planning *p, Points points) {
     Index out = {points, tape_context(p->tape, p->scenes * sizeof *out.scene)};
     for (size_t s = 0; s < p->scenes && !p->device->failed; s++) {
-        KnnArgs args = {.points = points.first[s + 1] - points.first[s], .point = points.x + 3 * points.first[s]};
+        KnnArgs args = {.points = count_of(points, s), .point = points.x + 3 * points.first[s]};
         knn_index(p->device, &p->device->scratch, &args, &out.scene[s]);
     }
     return out;
@@ -145,10 +140,8 @@ static Index index_points(Planning *p, Points points) {
 
 static size_t most_points(const Planning *p, Points points) {
     size_t most = 0;
-    for (size_t s = 0; s < p->scenes; s++) {
-        size_t count = points.first[s + 1] - points.first[s];
-        if (count > most) most = count;
-    }
+    for (size_t s = 0; s < p->scenes; s++)
+        if (count_of(points, s) > most) most = count_of(points, s);
     return most;
 }
 
@@ -161,7 +154,7 @@ static GnnEdges nearest_edges(Planning *p, Index index, Points queries, const in
     int32_t *found = tape_memory(p->tape, groups * k, sizeof *found);
     for (size_t s = 0; s < p->scenes && !p->device->failed; s++) {
         size_t row = queries.first[s];
-        KnnArgs args = {.queries = queries.first[s + 1] - row,
+        KnnArgs args = {.queries = count_of(queries, s),
                         .query = queries.x + 3 * row,
                         .self = self ? self + row : NULL,
                         .k = (int)k,
@@ -190,7 +183,7 @@ static void write_rows(Planning *p) {
     size_t T = p->c->T, M = counted ? plan->nodes : 0;
     PlanRowsArgs args = {.sets = T, .nodes = M};
     for (size_t t = 0; t < T; t++) {
-        args.particles[t] = first_row(p, p->scenes, t);
+        args.particles[t] = p->set[t].first[p->scenes];
         plan->mark[t] = args.mark[t] = tape_memory(p->tape, args.particles[t] * T, sizeof *args.mark[t]);
         args.edges[t] = plan->to_node[t];
         if (counted) plan->to_node[t].count = args.count[t] = tape_memory(p->tape, M, sizeof *args.count[t]);
@@ -206,14 +199,12 @@ static void plan_hierarchical(Planning *p) {
     const GnnConfig *c = p->c;
     choose_nodes(p);
     if (p->device->failed) return;
-    Points set[GNN_MAX_SETS], nodes = node_points(p);
+    Points nodes = node_points(p);
     Index index = index_points(p, nodes);
-    for (size_t t = 0; t < c->T; t++) {
-        set[t] = points_of(p, t);
-        plan->to_node[t] = nearest_edges(p, index, set[t], NULL, c->k_particle_to_node);
-    }
+    for (size_t t = 0; t < c->T; t++)
+        plan->to_node[t] = nearest_edges(p, index, p->set[t], NULL, c->k_particle_to_node);
     plan->node_node = nearest_edges(p, index, nodes, plan->node + plan->nodes, c->k_node_to_node);
-    plan->to_particle = nearest_edges(p, index, set[c->T - 1], NULL, c->k_node_to_particle);
+    plan->to_particle = nearest_edges(p, index, p->set[c->T - 1], NULL, c->k_node_to_particle);
     GnnEdges *all[GNN_MAX_SETS + 2] = {&plan->node_node, &plan->to_particle};
     for (size_t t = 0; t < c->T; t++) all[2 + t] = &plan->to_node[t];
     edges_order(p->tape, 2 + c->T, all);
@@ -221,15 +212,21 @@ static void plan_hierarchical(Planning *p) {
 
 static void plan_flat(Planning *p) {
     GnnPlan *plan = p->plan;
-    Points now = points_of(p, p->c->T - 1);
-    if (p->device->failed) return;
+    Points now = p->set[p->c->T - 1];
     memcpy(p->first_node, now.first, (p->scenes + 1) * sizeof *now.first);
     plan->nodes = now.first[p->scenes];
     plan->node_node = nearest_edges(p, index_points(p, now), now, own_numbers(p, now), p->c->k_node_to_node);
     bool has_past = p->c->T > 1;
     if (has_past)
-        plan->past = nearest_edges(p, index_points(p, points_of(p, p->c->T - 2)), now, NULL, p->c->k_particle_to_node);
+        plan->past = nearest_edges(p, index_points(p, p->set[p->c->T - 2]), now, NULL, p->c->k_particle_to_node);
     edges_order(p->tape, 1 + has_past, (GnnEdges *[]){&plan->node_node, &plan->past});
+}
+
+static void make(Planning *p) {
+    p->plan->particles = p->set[p->c->T - 1].first[p->scenes];
+    if (p->c->graph == GRAPH_HIERARCHICAL) plan_hierarchical(p);
+    if (p->c->graph == GRAPH_FLAT) plan_flat(p);
+    write_rows(p);
 }
 
 void gnn_plan_make(Tape *tape, const GnnConfig *config, size_t scenes, const GnnPlanInput *inputs, GnnPlan *plan) {
@@ -239,10 +236,8 @@ void gnn_plan_make(Tape *tape, const GnnConfig *config, size_t scenes, const Gnn
     if (tape->device->failed) return;
     for (size_t s = 0; s < scenes; s++) CHECK_EQ(inputs[s].sets.count, config->T);
     ArenaMark mark = arena_mark(&tape->device->scratch), host = arena_mark(&tape->host);
-    plan->particles = first_row(&p, scenes, config->T - 1);
-    if (config->graph == GRAPH_HIERARCHICAL) plan_hierarchical(&p);
-    if (config->graph == GRAPH_FLAT) plan_flat(&p);
-    write_rows(&p);
+    for (size_t t = 0; t < config->T; t++) p.set[t] = points_of(&p, t);
+    if (!tape->device->failed) make(&p);
     arena_release(&tape->device->scratch, mark);
     arena_release(&tape->host, host);
 }
