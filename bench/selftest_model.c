@@ -110,13 +110,8 @@ static Status episode_gradient(SelfTestModel *model, const Observation *frames, 
     LossValues values;
     int views[SELFTEST_VIEWS];
     CHECK_EQ(frames->V, SELFTEST_VIEWS);
-    for (int v = 0; v < frames->V; v++) views[v] = v;
     EpisodeInput input[SELFTEST_EPISODES];
-    for (size_t i = 0; i < SELFTEST_EPISODES; i++)
-        input[i] = (EpisodeInput){.frames = frames,
-                                  .input_views = views,
-                                  .input_view_count = frames->V,
-                                  .key = {1, (uint32_t)step, (uint32_t)i}};
+    step_bench_episodes(frames, views, step, SELFTEST_EPISODES, input);
     EpisodeBatch batch = {SELFTEST_EPISODES, SELFTEST_EPISODES, input, frames->F - (int)model->model->config.model.T,
                           NULL};
     Status status = train_episodes(&model->tape, model->model, &model->workspace, &batch, &values, err);

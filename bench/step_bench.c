@@ -2,7 +2,6 @@
 #include "bench/step_bench.h"
 
 #include "nn/optimizer.h"
-#include "train/episode.h"
 #include "train/schedule.h"
 
 #include <stdlib.h>
@@ -85,7 +84,6 @@ static Status bench_open(Bench *b, Device *device, const Config *config, const O
     b->input_views = calloc((size_t)frames->V, sizeof *b->input_views);
     b->episodes = calloc((size_t)t->batch, sizeof *b->episodes);
     if (!b->input_views || !b->episodes) return error_no_memory(err, "a benchmark");
-    for (int v = 0; v < frames->V; v++) b->input_views[v] = v;
     Status status = vpd_create(config, device, &b->model, err);
     MotionSource source = {1, &frames->F, (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, 0};
     if (status == STATUS_OK)
@@ -107,17 +105,22 @@ static void bench_close(Bench *b) {
     bench_peak_close(&b->peak);
 }
 
+void step_bench_episodes(const Observation *frames, int *input_views, long step, size_t count, EpisodeInput *out) {
+    for (int v = 0; v < frames->V; v++) input_views[v] = v;
+    for (size_t i = 0; i < count; i++)
+        out[i] = (EpisodeInput){.frames = frames,
+                                .input_views = input_views,
+                                .input_view_count = frames->V,
+                                .key = {1, (uint32_t)step, (uint32_t)i}};
+}
+
 // As train_step (train/trainer.c), with the same frames for each episode of a batch. `clock`: NULL, or times its parts.
 static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error *err) {
     LossParts parts;
     LossValues values;
     double norm;
     size_t count = (size_t)b->config->train.batch;
-    for (size_t i = 0; i < count; i++)
-        b->episodes[i] = (EpisodeInput){.frames = b->frames,
-                                        .input_views = b->input_views,
-                                        .input_view_count = b->frames->V,
-                                        .key = {1, (uint32_t)b->step, (uint32_t)i}};
+    step_bench_episodes(b->frames, b->input_views, b->step, count, b->episodes);
     EpisodeBatch batch = {count, count, b->episodes, b->frames->F - (int)b->config->model.T, clock};
     parameters_zero_grad(&b->model->parameters);
     Status status = train_episodes(&b->tape, b->model, &b->workspace, &batch, &values, err);

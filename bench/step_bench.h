@@ -9,6 +9,7 @@
 #include "bench/time.h"
 #include "model/config.h"
 #include "nn/device_memory.h"
+#include "train/episode.h"
 
 typedef struct StepShape {
     const char *name;
@@ -55,6 +56,10 @@ typedef enum StepMeasure {
                        // fills step, particles, H, W
     MEASURE_WIDE_FRAME // the same with STEP_WIDER times as many rows and columns
 } StepMeasure;
+
+// The episodes of training step `step`, which all show `frames`. All views are input: input_views (frames->V) holds
+// their positions.
+void step_bench_episodes(const Observation *frames, int *input_views, long step, size_t count, EpisodeInput *out);
 
 // `frames` holds T + rollout frames; all views are input and rendered.
 Status step_bench(Device *device, const Config *config, const Observation *frames, StepMeasure measure, int repetitions,
