@@ -154,12 +154,6 @@ __device__ inline void write_columns(const real (&v)[COLS], unsigned n, real *li
     UNROLL_LOOP(j, COLS) line[T::col(j)] = T::col(j) < n ? v[j] : 0;
 }
 
-// The same of a warp's rows; row(i) is a line of x.
-template <int ROWS, int COLS>
-__device__ inline void read_rows_of(const real *x, unsigned width, real (&v)[ROWS][COLS]) {
-    UNROLL_LOOP(i, ROWS) read_columns(x + Tile<ROWS, COLS>::row(i) * width, v[i]);
-}
-
 // A tile and its n columns of lines of `width`. Other warps see it after a barrier.
 template <class T> __device__ inline void tile_store(const T &tile, unsigned n, real *to, unsigned width) {
     UNROLL_LOOP(i, T::R) write_columns<T>(tile.v[i], n, to + tile.row(i) * width);
