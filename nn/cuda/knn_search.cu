@@ -4,14 +4,13 @@
 // same order as a point's (no fused multiply-add in this file), and rounding is monotone: it never exceeds that of a
 // point inside.
 //
-// What was found is a list of keys, squared distance << 32 | index: their order is that of the results. The first 32
-// stand in a register of each lane, so taking a point is a shuffle. Where many of a leaf's points are wanted, as in the
-// first one, they are sorted and merged with the list at once.
+// What was found is a list of keys (nn/cuda/nearest_list.h), the first 32 in registers. Where many of a leaf's points
+// are wanted, as in the first one, they are sorted and merged with the list at once.
 #include "nn/cuda/functions.h"
 #include "nn/cuda/knn_tree.h"
+#include "nn/cuda/nearest_list.h"
 
-constexpr uint64_t EMPTY = uint64_t{0x7f800000} << 32 | INT32_MAX; // infinity, no index
-constexpr unsigned CLOSED = ~0u;                                   // above the bits of every distance
+constexpr unsigned CLOSED = ~0u; // above the bits of every distance
 constexpr int FEW = 8; // so many points of a leaf are taken one by one: 20 instructions each, where merging takes 190
 
 // A warp's query, its coordinates in registers. All loads of a member are on their way before the first is used, since
@@ -25,10 +24,6 @@ template <int DIMS> struct Query {
     uint64_t limit;   // what a neighbour must be below: the k-th
     unsigned *opened; // (levels, 32) shared memory: `open_node` of the nodes above the open one
 };
-
-static __device__ inline uint64_t key_of(real d2, int32_t id) {
-    return static_cast<uint64_t>(__float_as_uint(d2)) << 32 | static_cast<uint32_t>(id);
-}
 
 // The smaller or the larger of the keys of two lanes.
 static __device__ inline uint64_t exchange(uint64_t key, unsigned bit, bool larger) {
@@ -51,23 +46,11 @@ static __device__ inline uint64_t merge(uint64_t up, uint64_t down) {
     return key;
 }
 
-// Puts `key` into a row of 32, smallest first.
-static __device__ inline uint64_t insert(uint64_t row, uint64_t key) {
-    uint64_t before = __shfl_up_sync(WHOLE_WARP, row, 1);
-    if (row <= key) return row;
-    return cuda_lane() == 0 || before <= key ? key : before;
-}
-
 template <int DIMS> static __device__ void take(Query<DIMS> *q, uint64_t key) {
-    uint64_t last = __shfl_sync(WHOLE_WARP, q->nearest, CUDA_WARP - 1);
-    q->nearest = insert(q->nearest, key);
-    uint64_t row = q->nearest;
+    uint64_t row = q->nearest = nearest_insert(q->nearest, &key);
     for (int i = static_cast<int>(CUDA_WARP); i < q->k; i += static_cast<int>(CUDA_WARP)) {
         uint64_t *place = &q->more[i - static_cast<int>(CUDA_WARP) + static_cast<int>(cuda_lane())];
-        key = key < last ? last : key; // the one that the row before gave up
-        row = *place;
-        last = __shfl_sync(WHOLE_WARP, row, CUDA_WARP - 1);
-        *place = row = insert(row, key);
+        *place = row = nearest_insert(*place, &key);
     }
     q->limit = __shfl_sync(WHOLE_WARP, row, (q->k - 1) % static_cast<int>(CUDA_WARP));
 }
@@ -80,7 +63,7 @@ template <int DIMS> static __device__ void look_at_leaf(const KnnTree &tree, siz
         d2 += e * e;
     }
     int32_t id = tree.id[leaf * KNN_WIDTH + cuda_lane()];
-    uint64_t key = id == q->self ? EMPTY : key_of(d2, id);
+    uint64_t key = id == q->self ? NEAREST_EMPTY : nearest_key(d2, id);
     if (q->k == 1) {
         q->nearest = q->limit = warp_min(key < q->limit ? key : q->limit);
         return;
@@ -159,9 +142,9 @@ static __host__ __device__ inline size_t room_bytes(int levels, int k) {
 static __device__ void write_key(const KnnArgs &a, size_t query, size_t i, uint64_t key) {
     if (i >= static_cast<size_t>(a.k)) return;
     size_t at = query * static_cast<size_t>(a.k) + i;
-    int32_t id = static_cast<int32_t>(key);
-    a.index[at] = id == INT32_MAX ? -1 : a.first + id;
-    if (a.distance2) a.distance2[at] = __uint_as_float(static_cast<unsigned>(key >> 32));
+    int32_t id = nearest_id(key);
+    a.index[at] = id < 0 ? -1 : a.first + id;
+    if (a.distance2) a.distance2[at] = nearest_distance2(key);
 }
 
 // As many queries as points are mostly the points themselves: in the order of the leaves a block's warps read the same
@@ -179,8 +162,8 @@ template <int DIMS> static __global__ void search(KnnTree tree, KnnArgs a) {
         for (int d = 0; d < DIMS; d++)
             q.x[d] = knn_coordinate(a.query, a.query_extra, a.extra, query, static_cast<size_t>(d));
         q.self = a.self ? a.self[query] : -1;
-        q.nearest = q.limit = EMPTY;
-        for (size_t i = cuda_lane(); i < more; i += CUDA_WARP) q.more[i] = EMPTY;
+        q.nearest = q.limit = NEAREST_EMPTY;
+        for (size_t i = cuda_lane(); i < more; i += CUDA_WARP) q.more[i] = NEAREST_EMPTY;
         walk(tree, &q);
         write_key(a, query, cuda_lane(), q.nearest);
         for (size_t i = cuda_lane(); i < more; i += CUDA_WARP) write_key(a, query, CUDA_WARP + i, q.more[i]);

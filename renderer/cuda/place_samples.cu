@@ -4,6 +4,7 @@
 #include "nn/cuda/device.h"
 #include "renderer/place_samples.h"
 
+#include "nn/cuda/nearest_list.h"
 #include "nn/cuda/sort_scan.h"
 #include "renderer/cuda/functions.h"
 #include "renderer/march.h"
@@ -23,40 +24,19 @@ struct KeptSamples {
     int32_t *neighbour;
 };
 
-// The nearest so far by (u^2, index): lane l has number l, and l + 32 with two SLOTS.
+// The nearest so far by (u^2, index), in rows of 32.
 template <int SLOTS> struct Nearest {
-    real u2[SLOTS], limit; // candidates at or above the limit cannot enter
-    int32_t particle[SLOTS];
+    uint64_t row[SLOTS], limit; // candidates at or above the limit cannot enter
 };
 
 template <int SLOTS> static __device__ void clear(Nearest<SLOTS> *near) {
-    near->limit = static_cast<real>(INFINITY);
-    for (int s = 0; s < SLOTS; s++) {
-        near->u2[s] = near->limit;
-        near->particle[s] = -1;
-    }
+    for (int s = 0; s < SLOTS; s++) near->row[s] = NEAREST_EMPTY;
+    near->limit = NEAREST_EMPTY;
 }
 
-// Lists ascend by index: an equal u2 goes behind.
-template <int SLOTS> static __device__ void insert(Nearest<SLOTS> *near, real u2, int32_t particle, int room) {
-    int at = 0, lane = static_cast<int>(cuda_lane());
-    for (int s = 0; s < SLOTS; s++) at += __popc(__ballot_sync(WHOLE_WARP, near->u2[s] <= u2));
-    for (int s = SLOTS - 1; s >= 0; s--) {
-        real u2_before = __shfl_up_sync(WHOLE_WARP, near->u2[s], 1);
-        int32_t particle_before = __shfl_up_sync(WHOLE_WARP, near->particle[s], 1);
-        if (s > 0) {
-            real u2_last = __shfl_sync(WHOLE_WARP, near->u2[s - 1], 31);
-            int32_t particle_last = __shfl_sync(WHOLE_WARP, near->particle[s - 1], 31);
-            u2_before = lane ? u2_before : u2_last;
-            particle_before = lane ? particle_before : particle_last;
-        }
-        int place = 32 * s + lane;
-        if (place >= at) {
-            near->u2[s] = place == at ? u2 : u2_before;
-            near->particle[s] = place == at ? particle : particle_before;
-        }
-    }
-    near->limit = __shfl_sync(WHOLE_WARP, near->u2[SLOTS - 1], (room - 1) % 32);
+template <int SLOTS> static __device__ void insert(Nearest<SLOTS> *near, uint64_t key, int room) {
+    for (int s = 0; s < SLOTS; s++) near->row[s] = nearest_insert(near->row[s], &key);
+    near->limit = __shfl_sync(WHOLE_WARP, near->row[SLOTS - 1], (room - 1) % 32);
 }
 
 template <int SLOTS>
@@ -72,12 +52,11 @@ static __device__ void find_nearest(const RendererIndex &index, int32_t first, i
             float4 p = reinterpret_cast<const float4 *>(index.packed)[particle];
             u2 = element_u2(q[0] - p.x, q[1] - p.y, q[2] - p.z, p.w);
         }
-        unsigned hits = __ballot_sync(WHOLE_WARP, u2 <= LARGEST_U2 && u2 < near->limit);
+        uint64_t key = u2 <= LARGEST_U2 ? nearest_key(u2, particle) : NEAREST_EMPTY;
+        unsigned hits = __ballot_sync(WHOLE_WARP, key < near->limit);
         for (; hits; hits &= hits - 1) {
-            int hit = __ffs(static_cast<int>(hits)) - 1;
-            real hit_u2 = __shfl_sync(WHOLE_WARP, u2, hit);
-            int32_t hit_particle = __shfl_sync(WHOLE_WARP, particle, hit);
-            if (hit_u2 < near->limit) insert(near, hit_u2, hit_particle, room);
+            uint64_t hit = __shfl_sync(WHOLE_WARP, key, __ffs(static_cast<int>(hits)) - 1);
+            if (hit < near->limit) insert(near, hit, room); // the limit may have fallen
         }
     }
 }
@@ -97,10 +76,11 @@ static __global__ void __launch_bounds__(THREADS, 7) // 64 registers on 7 blocks
             int32_t first = index.start[march.bucket], last = index.start[march.bucket + 1];
             find_nearest(index, first, last, q, neighbours, &near);
             tested += static_cast<unsigned>(last - first);
-            if (!__any_sync(WHOLE_WARP, near.particle[0] >= 0)) continue;
+            if (__all_sync(WHOLE_WARP, near.row[0] == NEAREST_EMPTY)) continue;
             for (int s = 0; s < SLOTS; s++) {
                 int place = 32 * s + static_cast<int>(cuda_lane());
-                if (place < neighbours) kept.neighbour[at * static_cast<size_t>(neighbours) + place] = near.particle[s];
+                if (place < neighbours)
+                    kept.neighbour[at * static_cast<size_t>(neighbours) + place] = nearest_id(near.row[s]);
             }
             if (cuda_lane() == 0) kept.z[at] = z;
             at++;

@@ -4,6 +4,7 @@
 
 #include "nn/cuda/device.h"
 #include "nn/cuda/lists.h"
+#include "nn/cuda/nearest_list.h"
 #include "nn/cuda/silu.h"
 #include "nn/cuda/sort_scan.h"
 #include "nn/cuda/sums.h"
@@ -76,11 +77,14 @@ namespace bit_too_few {
 }
 #undef cuda_bits
 
-#define __popc(bits) (__popc(bits) - 1)
+static uint64_t insert_too_early(uint64_t row, uint64_t *key) {
+    return __shfl_down_sync(WHOLE_WARP, nearest_insert(row, key), 1);
+}
+#define nearest_insert insert_too_early
 namespace place_too_early {
 #include "renderer/cuda/place_samples.cu"
 }
-#undef __popc
+#undef nearest_insert
 
 #pragma push_macro("__shfl_up_sync")
 #undef __shfl_up_sync
