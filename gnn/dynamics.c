@@ -122,19 +122,11 @@ static MessageCall call_of(const Step *s, const NetworkParameters *p, GnnEdges e
                          .keep = s->c->keep ? KEEP_HIDDEN : KEEP_NOTHING};
 }
 
-// A value without gradient as a tensor; the plan owns it.
-static Tensor *constant(const Step *s, const real *value, size_t rows, size_t cols) {
-    Tensor *tensor = tape_context(s->tape, sizeof *tensor);
-    if (!tensor) return tape_tensor(s->tape, rows, cols, false);
-    *tensor = (Tensor){.value = (real *)value, .rows = rows, .cols = cols};
-    return tensor;
-}
-
 // s_i = [f_i, onehot_T(t)] of set t, from row 0 of a weight.
 static void add_input(const Step *s, MessageCall *call, size_t t, Tensor *weight) {
     Tensor *f = s->sets->set[t].f;
     message_add_term(call, TERM_GROUP, f, weight, 0);
-    message_add_term(call, TERM_GROUP, constant(s, s->plan->mark[t], f->rows, s->c->T), weight, s->c->D);
+    message_add_term(call, TERM_GROUP, tape_constant_at(s->tape, f->rows, s->c->T, s->plan->mark[t]), weight, s->c->D);
 }
 
 static Tensor *geometry(const Step *s, GnnEdges edges, bool group_receives, Tensor *x_group, Tensor *x_other) {
@@ -187,7 +179,7 @@ static Nodes encode(const Step *s) {
     size_t T = s->sets->count, M = s->plan->nodes, C = s->c->C;
     MessageCall call = call_of(s, p, edges_of_rows(M));
     for (size_t t = 0; t < T; t++) message_add_term(&call, TERM_ROW, encode_set(s, t), p->weight0, t * C);
-    message_add_term(&call, TERM_ROW, constant(s, s->plan->log_count, M, T), p->weight0, T * C);
+    message_add_term(&call, TERM_ROW, tape_constant_at(s->tape, M, T, s->plan->log_count), p->weight0, T * C);
     return make_nodes(s, &call, 0);
 }
 
@@ -269,7 +261,7 @@ static Tensor *encode_past(const Step *s, size_t t) {
     const NetworkParameters *p = &s->d->encode_edge;
     const GnnSet *past = &s->sets->set[t];
     GnnEdges edges = s->plan->past;
-    Tensor *parts[] = {past->f, constant(s, s->plan->mark[t], past->f->rows, s->c->T)};
+    Tensor *parts[] = {past->f, tape_constant_at(s->tape, past->f->rows, s->c->T, s->plan->mark[t])};
     MessageCall call = call_of(s, p, edges);
     message_add_term(&call, TERM_OTHER, linear(s->tape, concat_columns(s->tape, 2, parts), p->sender, NULL), NULL, 0);
     message_add_term(&call, TERM_ROW, s->from_past, p->edge, 0);

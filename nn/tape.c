@@ -144,6 +144,13 @@ Tensor *tape_constant(Tape *tape, size_t rows, size_t cols, const real *host) {
     return tensor;
 }
 
+Tensor *tape_constant_at(Tape *tape, size_t rows, size_t cols, const real *value) {
+    Tensor *tensor = tape_context(tape, sizeof *tensor);
+    if (!tensor) return tape_tensor(tape, rows, cols, false);
+    *tensor = (Tensor){.value = (real *)value, .rows = rows, .cols = cols};
+    return tensor;
+}
+
 // ---- gradients that are complete before the backward pass ends
 
 // Whether the watch wants this parameter; *offset becomes its place.

@@ -99,6 +99,8 @@ size_t tape_peak_bytes(const Tape *tape);
 Tensor *tape_tensor(Tape *tape, size_t rows, size_t cols, bool wants_grad);
 // A tensor of the given host values, without gradient.
 Tensor *tape_constant(Tape *tape, size_t rows, size_t cols, const real *host);
+// A tensor without gradient on device memory that outlives the tape's step.
+Tensor *tape_constant_at(Tape *tape, size_t rows, size_t cols, const real *value);
 // Zeroed host memory for an op's context; NULL once the device has failed.
 void *tape_context(Tape *tape, size_t bytes);
 // Device memory that lives as long as the tape's tensors; NULL once the device has failed. Not initialised.

@@ -15,22 +15,23 @@ static uint32_t table_size(size_t wanted) {
     return size;
 }
 
-// Occupied cells of surfaces fall by 16 per level, of volumes by 64.
-static void make_tables(Tape *tape, RendererIndex *index) {
+// For scenes of at most `most` particles. Occupied cells of surfaces fall by 16 per level, of volumes by 64.
+static void make_tables(Tape *tape, size_t most, RendererIndex *index) {
     index->packed = tape_memory(tape, index->count * 4, sizeof(real));
-    index->mask = table_size(index->count * BUCKETS_PER_PARTICLE) - 1;
-    index->start = tape_memory(tape, (size_t)index->mask + 2, sizeof(int32_t));
+    index->mask = table_size(most * BUCKETS_PER_PARTICLE) - 1;
+    CHECK(index_buckets(index) <= INT32_MAX);
+    index->start = tape_memory(tape, index_buckets(index) + 1, sizeof(int32_t));
     index->found = tape_memory(tape, 1, sizeof *index->found);
-    size_t wanted = index->count / 2;
+    size_t wanted = most / 2;
     index->level_bytes = 0;
     for (int level = 1; level <= INDEX_LEVELS; level++, wanted /= 8) {
         index->level_mask[level] = table_size(wanted) - 1;
-        index->level_bytes += (size_t)index->level_mask[level] + 1;
+        index->level_bytes += index->scenes * ((size_t)index->level_mask[level] + 1);
     }
     uint8_t *at = tape_memory(tape, index->level_bytes, 1);
     for (int level = 1; level <= INDEX_LEVELS && at; level++) {
         index->level[level] = at;
-        at += (size_t)index->level_mask[level] + 1;
+        at += index->scenes * ((size_t)index->level_mask[level] + 1);
     }
 }
 
@@ -48,9 +49,11 @@ RendererIndex *renderer_index_build(Tape *tape, const Renderer *renderer, const 
     if (!index) return (RendererIndex *)&nothing; // the device has failed: nobody reads it
     *index = nothing;
     index->count = particles->x->rows;
+    index->scenes = particles->scenes.scenes > 1 ? particles->scenes.scenes : 1;
     CHECK(index->count < INT32_MAX);
-    make_tables(tape, index);
+    make_tables(tape, index->scenes > 1 ? particles->scenes.most : index->count, index);
     IndexArgs args = {.count = index->count,
+                      .scenes = particles->scenes,
                       .x = particles->x->value,
                       .radius = particles->radius,
                       .reach = particles->reach,

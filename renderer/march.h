@@ -33,6 +33,26 @@ ELEMENT uint32_t march_hash(int32_t i, int32_t j, int32_t k) {
     return h ^ (h >> 13);
 }
 
+// The scene that a row belongs to. Scenes may be empty.
+ELEMENT uint32_t march_scene(const SceneRows *rows, size_t row) {
+    uint32_t low = 0;
+    for (uint32_t high = (uint32_t)rows->scenes; low + 1 < high;) {
+        uint32_t middle = (low + high) / 2;
+        if ((size_t)rows->first[middle] <= row) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+// Where a scene's cell is in the lists, and in the marks of a level.
+ELEMENT uint32_t march_bucket(const RendererIndex *index, uint32_t scene, int32_t i, int32_t j, int32_t k) {
+    return scene * (index->mask + 1) + (march_hash(i, j, k) & index->mask);
+}
+ELEMENT uint8_t *march_mark(const RendererIndex *index, uint32_t scene, int level, int32_t i, int32_t j, int32_t k) {
+    uint32_t mask = index->level_mask[level];
+    return index->level[level] + (size_t)scene * (mask + 1) + (march_hash(i, j, k) & mask);
+}
+
 typedef struct CellBox {
     int32_t low[3], high[3];
 } CellBox;
@@ -78,6 +98,7 @@ typedef struct March {
     real xi, step, margin, near, far;
     int32_t j, last; // the next sample; the last that may be kept
     int32_t here[3]; // the last cell that was not empty: most samples are where the one before them was
+    uint32_t scene;  // the ray's
     uint32_t bucket; // of that cell
     size_t cells;    // of any level looked at, for tests of the cost
 } March;
@@ -111,8 +132,8 @@ ELEMENT bool march_clip(March *m, const RendererIndex *index) {
 }
 
 // False when the ray can meet nothing. Samples stand `delta` metres apart, the first at xi of that.
-ELEMENT bool march_start(March *m, const RendererIndex *index, const real *o, const real *d, real xi, real delta,
-                         real near, real far) {
+ELEMENT bool march_start(March *m, const RendererIndex *index, uint32_t scene, const real *o, const real *d, real xi,
+                         real delta, real near, real far) {
     bool fine = true;
     for (int c = 0; c < 3; c++) {
         m->o[c] = o[c];
@@ -126,6 +147,7 @@ ELEMENT bool march_start(March *m, const RendererIndex *index, const real *o, co
     m->step = delta / length;
     m->near = near;
     m->far = far;
+    m->scene = scene;
     m->bucket = 0;
     m->cells = 0;
     return fine && length > 0 && length < (real)1e18 && march_clip(m, index);
@@ -155,9 +177,8 @@ ELEMENT int march_empty_level(March *m, const RendererIndex *index, const int32_
     int level = 1;
     for (; level <= index->found->levels; level++) {
         int shift = 2 * level;
-        uint32_t hash = march_hash(cell[0] >> shift, cell[1] >> shift, cell[2] >> shift);
         m->cells++;
-        if (index->level[level][hash & index->level_mask[level]]) break;
+        if (*march_mark(index, m->scene, level, cell[0] >> shift, cell[1] >> shift, cell[2] >> shift)) break;
     }
     return level - 1;
 }
@@ -173,7 +194,7 @@ ELEMENT bool march_next(March *m, const RendererIndex *index, real *z, real *q) 
             cell[c] = march_cell(index, q[c]);
         }
         if (cell[0] != m->here[0] || cell[1] != m->here[1] || cell[2] != m->here[2]) {
-            uint32_t bucket = march_hash(cell[0], cell[1], cell[2]) & index->mask;
+            uint32_t bucket = march_bucket(index, m->scene, cell[0], cell[1], cell[2]);
             int level = march_empty_level(m, index, cell, bucket);
             if (level >= 0) {
                 m->j = march_first_outside(m, index, cell, level);

@@ -27,6 +27,7 @@ typedef struct RendererSamples {
 typedef struct PlaceSamplesArgs {
     const RendererIndex *index;
     size_t rays;
+    SceneRows scenes;               // of the rays
     const real *origin, *direction; // (R,3)
     const real *jitter;             // (R) or NULL = 0.5
     real delta;                     // spacing in metres along the ray

@@ -28,12 +28,6 @@ static real *append(RayNumbers *n, size_t count, const real *from) {
     return place;
 }
 
-static Tensor *constant_at(Tape *tape, size_t rows, size_t cols, real *value) {
-    Tensor *tensor = tape_context(tape, sizeof *tensor);
-    if (tensor) *tensor = (Tensor){.value = value, .rows = rows, .cols = cols};
-    return tensor;
-}
-
 RendererRays *renderer_rays(Tape *tape, size_t count, const real *origin, const real *direction, const real *jitter,
                             const real *background) {
     static Tensor dead;
@@ -41,8 +35,8 @@ RendererRays *renderer_rays(Tape *tape, size_t count, const real *origin, const 
     size_t numbers = (jitter ? 10 : 9) * count + (background ? 3 : 0);
     RendererRays *rays = tape_context(tape, sizeof *rays);
     real *host = arena_array(&tape->host, numbers, sizeof(real)), *memory = tape_memory(tape, numbers, sizeof(real));
-    Tensor *unit = constant_at(tape, count, 3, memory),
-           *colour = background ? constant_at(tape, 1, 3, memory + 9 * count) : NULL;
+    Tensor *unit = tape_constant_at(tape, count, 3, memory),
+           *colour = background ? tape_constant_at(tape, 1, 3, memory + 9 * count) : NULL;
     if (!host) device_fail(tape->device, STATUS_FAILED, "out of memory for %zu rays", count);
     if (tape->device->failed) return (RendererRays *)&nothing; // nobody reads it
     normalise(count, direction, host);

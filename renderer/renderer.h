@@ -47,6 +47,7 @@ typedef struct RendererParticles {
     Tensor *f;          // (N,D)
     const real *radius; // (N) metres, device memory; no gradient
     real reach;         // the largest of them (renderer_reach); particles with a larger one are not seen
+    SceneRows scenes;
 } RendererParticles;
 
 // Device memory.
@@ -56,7 +57,8 @@ typedef struct RendererRays {
     real *direction;    // (R,3) camera z = 1
     Tensor *unit;       // (R,3) direction / |direction|
     real *jitter;       // (R) xi in [0,1); NULL = 0.5
-    Tensor *background; // (1,3) colour, for BACKGROUND_MEAN; or NULL = black
+    Tensor *background; // (1,3) or (R,3) colour, for BACKGROUND_MEAN; or NULL = black
+    SceneRows scenes;   // as the particles': a ray sees those of its scene
 } RendererRays;
 
 typedef struct RendererOutput {

@@ -7,7 +7,7 @@ enum { RAYS, SAMPLES, NEIGHBOURS, VIEW_DIRECTION, CARRY_RGB }; // in `sizes`
 static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     const long *sizes = c->sizes;
     RendererConfig config = {.radius = 0.7, .view_direction = sizes[VIEW_DIRECTION], .carry_rgb = sizes[CARRY_RGB]};
-    RendererParticles particles = {in[0], in[1], in[2]->value, 0};
+    RendererParticles particles = {.x = in[0], .f = in[1], .radius = in[2]->value};
     RendererRays *rays = case_rays(tape, (size_t)sizes[RAYS]);
     RendererSamples *samples =
         case_samples(tape, rays->count, (size_t)sizes[SAMPLES], (int)sizes[NEIGHBOURS], in[0]->rows);

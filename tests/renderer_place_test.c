@@ -9,11 +9,13 @@ typedef struct Placed {
     real *z;
 } Placed;
 
-// The K smallest (u2, index) of all particles below 1.
-static int brute_neighbours(const Scene *s, const real q[3], int K, int32_t *list) {
+// The K smallest (u2, index) of all particles of a scene below 1.
+static int brute_neighbours(const Scene *s, int scene, const real q[3], int K, int32_t *list) {
     real best[RENDERER_MAX_NEIGHBOURS];
     int count = 0;
-    for (size_t i = 0; i < s->N; i++) {
+    size_t first = s->split ? (size_t)s->first_particle[scene] : 0,
+           last = s->split ? (size_t)s->first_particle[scene + 1] : s->N;
+    for (size_t i = first; i < last; i++) {
         const real *x = s->x + 3 * i;
         real u2 = element_u2(q[0] - x[0], q[1] - x[1], q[2] - x[2], element_inverse_R2(s->radius[i]));
         if (!(u2 < 1) || !(s->radius[i] > 0)) continue;
@@ -43,7 +45,8 @@ static void brute_place(const Scene *s, Placed *out) {
         for (long j = 0; kept < c->samples && (z = element_sample_z(j, s->jitter[i], step)) <= (real)c->far; j++) {
             real q[3];
             for (int a = 0; a < 3; a++) q[a] = element_along(o[a], z, d[a]);
-            if (z < (real)c->near || !brute_neighbours(s, q, c->neighbours, out->neighbour + out->count * K)) continue;
+            int32_t *list = out->neighbour + out->count * K;
+            if (z < (real)c->near || !brute_neighbours(s, scene_of_ray(s, i), q, c->neighbours, list)) continue;
             out->ray[out->count] = (int32_t)i;
             out->z[out->count++] = z;
             kept++;
@@ -198,6 +201,20 @@ static void broken_values_are_left_out(void **state) {
     scene_close(&s);
 }
 
+// Several scenes in one place: none sees the particles of another.
+static void several_scenes(void **state) {
+    (void)state;
+    Scene s;
+    scene_open(&s, 900, 150);
+    size_t samples = check_placement(&s, "one scene");
+    scene_split(&s);
+    size_t fewer = check_placement(&s, "several scenes");
+    assert_true(fewer > 200 && fewer < samples);
+    s.x[0] = 400; // coarser levels are used
+    check_placement(&s, "several scenes and an outlier");
+    scene_close(&s);
+}
+
 static void threads_do_not_matter(void **state) {
     (void)state;
     RendererConfig config = scene_config();
@@ -236,6 +253,7 @@ int main(void) {
         cmocka_unit_test(near_and_far),
         cmocka_unit_test(few_or_none),
         cmocka_unit_test(broken_values_are_left_out),
+        cmocka_unit_test(several_scenes),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(planted_error_is_caught),
     };

@@ -10,6 +10,8 @@
 #include "renderer/renderer.h"
 #include "tests/test.h"
 
+enum { SPLIT_SCENES = 4 };
+
 typedef struct Scene {
     Device *device;
     Parameters set;
@@ -20,6 +22,9 @@ typedef struct Scene {
     real *x, *f, *radius; // host copies, the test's to change
     real *origin, *direction, *jitter;
     real background[3];
+    // Of scene_split, the first particles and rays of each scene: the second has no particles, the third no rays.
+    bool split;
+    int32_t first_particle[SPLIT_SCENES + 1], first_ray[SPLIT_SCENES + 1];
 } Scene;
 
 static inline double scene_uniform(uint32_t stream, size_t index, double low, double high) {
@@ -197,6 +202,30 @@ static inline RendererParticles scene_upload(Scene *s) {
     return p;
 }
 
+// Cuts particles and rays into scenes, which lie in the same place.
+static inline void scene_split(Scene *s) {
+    int32_t N = (int32_t)s->N, R = (int32_t)s->R;
+    s->split = true;
+    memcpy(s->first_particle, (int32_t[]){0, N / 10, N / 10, N / 2, N}, sizeof s->first_particle);
+    memcpy(s->first_ray, (int32_t[]){0, R / 3, R / 2, R / 2, R}, sizeof s->first_ray);
+}
+
+// The scene of a ray of a split scene; 0 of others.
+static inline int scene_of_ray(const Scene *s, size_t ray) {
+    int scene = 0;
+    while (s->split && s->first_ray[scene + 1] <= (int32_t)ray) scene++;
+    return scene;
+}
+
+static inline SceneRows scene_rows(Scene *s, const int32_t first[SPLIT_SCENES + 1]) {
+    SceneRows rows = {.scenes = SPLIT_SCENES, .first = tape_upload(&s->tape, first, SPLIT_SCENES + 1, sizeof *first)};
+    for (int i = 0; i < SPLIT_SCENES; i++) {
+        size_t count = (size_t)(first[i + 1] - first[i]);
+        rows.most = count > rows.most ? count : rows.most;
+    }
+    return rows;
+}
+
 // Everything of one forward pass.
 typedef struct Drawn {
     RendererParticles particles;
@@ -209,6 +238,10 @@ typedef struct Drawn {
 static inline void scene_place(Scene *s, Drawn *d) {
     d->particles = scene_upload(s);
     d->rays = renderer_rays(&s->tape, s->R, s->origin, s->direction, s->jitter, s->background);
+    if (s->split) {
+        d->particles.scenes = scene_rows(s, s->first_particle);
+        d->rays->scenes = scene_rows(s, s->first_ray);
+    }
     d->index = renderer_index_build(&s->tape, &s->renderer, &d->particles);
     d->samples = renderer_place_samples(&s->tape, &s->renderer, d->index, d->rays);
 }

@@ -7,13 +7,13 @@
 
 enum { MAX_PARTS = 8 }; // of the histogram: memory is parts x buckets
 
-static void mark_levels(RendererIndex *index, const CellBox *box) {
+static void mark_levels(RendererIndex *index, uint32_t scene, const CellBox *box) {
     for (int level = 1; level <= index->found->levels; level++) {
         int shift = 2 * level;
         for (int32_t i = box->low[0] >> shift; i <= box->high[0] >> shift; i++)
             for (int32_t j = box->low[1] >> shift; j <= box->high[1] >> shift; j++)
                 for (int32_t k = box->low[2] >> shift; k <= box->high[2] >> shift; k++) {
-                    uint8_t *mark = &index->level[level][march_hash(i, j, k) & index->level_mask[level]];
+                    uint8_t *mark = march_mark(index, scene, level, i, j, k);
 #pragma omp atomic write
                     *mark = 1;
                 }
@@ -48,7 +48,7 @@ void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
     index->room = entries;
     march_set_levels(found, index->edge);
     for (int level = 1; level <= index->found->levels; level++)
-        memset(index->level[level], 0, (size_t)index->level_mask[level] + 1);
+        memset(index->level[level], 0, index->scenes * ((size_t)index->level_mask[level] + 1));
 }
 
 // Adds (entry NULL) or fills the entries of particles [first, last); `next` is this part's count or place in each
@@ -57,21 +57,22 @@ static void scatter(const IndexArgs *a, size_t first, size_t last, int32_t *next
     RendererIndex *index = a->index;
     for (size_t p = first; p < last; p++) {
         if (index->packed[4 * p + 3] == 0) continue;
+        uint32_t scene = march_scene(&a->scenes, p);
         CellBox box = march_cell_box(index, a->x + 3 * p, a->radius[p]);
         for (int32_t i = box.low[0]; i <= box.high[0]; i++)
             for (int32_t j = box.low[1]; j <= box.high[1]; j++)
                 for (int32_t k = box.low[2]; k <= box.high[2]; k++) {
-                    uint32_t bucket = march_hash(i, j, k) & index->mask;
+                    uint32_t bucket = march_bucket(index, scene, i, j, k);
                     if (entry) entry[next[bucket]] = (int32_t)p;
                     next[bucket]++;
                 }
-        if (!entry) mark_levels(index, &box);
+        if (!entry) mark_levels(index, scene, &box);
     }
 }
 
 // Counts become places: bucket by bucket, part by part.
 static void prefix(RendererIndex *index, int parts, int32_t *next) {
-    size_t buckets = (size_t)index->mask + 1;
+    size_t buckets = index_buckets(index);
     int32_t sum = 0;
     for (size_t b = 0; b < buckets; b++) {
         index->start[b] = sum;
@@ -86,7 +87,7 @@ static void prefix(RendererIndex *index, int parts, int32_t *next) {
 
 void CPU_FN(index_fill)(Device *device, const IndexArgs *a) {
     int parts = device->threads < MAX_PARTS ? device->threads : MAX_PARTS;
-    size_t buckets = (size_t)a->index->mask + 1;
+    size_t buckets = index_buckets(a->index);
     ArenaMark mark = arena_mark(&device->scratch);
     int32_t *next = device_scratch_bytes(device, (size_t)parts * buckets * sizeof *next);
     if (!next) return;

@@ -88,12 +88,12 @@ static __global__ void count_cells(IndexArgs a, RendererIndex index, int32_t *ce
     GRID_LOOP(i, room) bucket[i] = behind;
 }
 
-static __device__ void mark_level(const RendererIndex &index, const CellBox &box, int level) {
+static __device__ void mark_level(const RendererIndex &index, uint32_t scene, const CellBox &box, int level) {
     int shift = 2 * level;
     for (int32_t i = box.low[0] >> shift; i <= box.high[0] >> shift; i++)
         for (int32_t j = box.low[1] >> shift; j <= box.high[1] >> shift; j++)
             for (int32_t k = box.low[2] >> shift; k <= box.high[2] >> shift; k++)
-                index.level[level][march_hash(i, j, k) & index.level_mask[level]] = 1;
+                *march_mark(&index, scene, level, i, j, k) = 1;
 }
 
 // Writes the buckets of particle p's cells from first[p] on.
@@ -101,15 +101,16 @@ static __global__ void list_cells(IndexArgs a, RendererIndex index, const int32_
                                   int32_t *particle) {
     GRID_LOOP(p, a.count) {
         if (index.packed[4 * p + 3] == 0) continue;
+        uint32_t scene = march_scene(&a.scenes, p);
         CellBox box = march_cell_box(&index, a.x + 3 * p, a.radius[p]);
         int32_t at = first[p];
         for (int32_t i = box.low[0]; i <= box.high[0]; i++)
             for (int32_t j = box.low[1]; j <= box.high[1]; j++)
                 for (int32_t k = box.low[2]; k <= box.high[2]; k++) {
-                    bucket[at] = march_hash(i, j, k) & index.mask;
+                    bucket[at] = march_bucket(&index, scene, i, j, k);
                     particle[at++] = static_cast<int32_t>(p);
                 }
-        for (int level = 1; level <= index.found->levels; level++) mark_level(index, box, level);
+        for (int level = 1; level <= index.found->levels; level++) mark_level(index, scene, box, level);
     }
 }
 
@@ -119,7 +120,7 @@ void index_fill_cuda(Device *device, const IndexArgs *a) {
     ArenaMark mark = arena_mark(&device->scratch);
     int32_t *cells = static_cast<int32_t *>(device_scratch_bytes(device, a->count * sizeof *cells)),
             *first = static_cast<int32_t *>(device_scratch_bytes(device, a->count * sizeof *first));
-    size_t buckets = static_cast<size_t>(index->mask) + 1;
+    size_t buckets = index_buckets(index);
     CudaPairs pairs = cuda_pairs(device, index->room, index->entry);
     LAUNCH(device, cuda_blocks(a->count > pairs.count ? a->count : pairs.count), CUDA_THREADS, 0, count_cells, *a,
            *index, cells, pairs.count, buckets, pairs.key);

@@ -50,10 +50,10 @@ static inline void made_index(Made *m, const RendererIndex *index) {
     made_number(m, "left out", found.left_out);
     made_number(m, "levels", (size_t)found.levels);
     made_add(m, "packed", true, index->packed, index->count * 4 * sizeof(real));
-    made_add(m, "starts of buckets", true, index->start, ((size_t)index->mask + 2) * sizeof(int32_t));
+    made_add(m, "starts of buckets", true, index->start, (index_buckets(index) + 1) * sizeof(int32_t));
     made_add(m, "lists of buckets", true, index->entry, found.entries * sizeof(int32_t));
     for (int level = 1; level <= found.levels; level++)
-        made_add(m, "level", true, index->level[level], (size_t)index->level_mask[level] + 1);
+        made_add(m, "level", true, index->level[level], index->scenes * ((size_t)index->level_mask[level] + 1));
 }
 
 static inline void made_samples(Made *m, const RendererSamples *samples) {

@@ -135,6 +135,20 @@ static void surfaces(void **state) {
     close_both(&b);
 }
 
+static void several_scenes(void **state) {
+    (void)state;
+    Both b;
+    RendererConfig config = scene_config();
+    open_both(&b, &config, 900, 90);
+    Scene *scenes[2] = {&b.cpu, &b.cuda};
+    for (int n = 0; n < 2; n++) {
+        scene_split(scenes[n]);
+        scenes[n]->x[0] = 400; // coarser levels are used
+    }
+    assert_true(check(&b, "several scenes") > 150);
+    close_both(&b);
+}
+
 static void one_heap(void **state) {
     (void)state;
     Both b;
@@ -279,6 +293,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_equal_the_cpu),
         cmocka_unit_test(surfaces),
+        cmocka_unit_test(several_scenes),
         cmocka_unit_test(one_heap),
         cmocka_unit_test(outliers_and_broken_values),
         cmocka_unit_test(few_or_none),
