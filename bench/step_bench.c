@@ -172,7 +172,8 @@ static Status draw_rays(Bench *b, Scene *scene, Error *err) {
     RayBatch *rays = &b->workspace.rays;
     int present = (int)b->config->model.T - 1;
     RayBatchOptions options = {t->rays, 0, 0, 1, 0, 0};
-    Status status = ray_batch_draw(rays, b->frames, present, present, 0, &options, err);
+    rays->count = 0;
+    Status status = ray_batch_add(rays, b->frames, present, present, 0, &options, err);
     if (status == STATUS_OK)
         vpd_render(&b->tape, b->model, scene, rays->count, rays->origin, rays->direction, rays->jitter, NULL);
     return status == STATUS_OK ? device_status(b->device, err) : status;

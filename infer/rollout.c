@@ -91,8 +91,8 @@ static bool keep_sets(const RolloutWorkspace *w, const Scene *scene, RolloutFile
     out->set_count = T;
     for (int back = 0; back < T; back++) {
         int t = T - 1 - back;
-        good =
-            keep_set(w->model->device, &scene->sets.set[t], back == 0 ? scene->radius : NULL, &out->sets[back]) && good;
+        const real *radius = back == 0 ? scene->radius->value : NULL;
+        good = keep_set(w->model->device, &scene->sets.set[t], radius, &out->sets[back]) && good;
     }
     good = keep_bodies(&scene->bodies, &out->sets[0]) && good;
     for (int c = 0; c < 3; c++) out->background[c] = scene->background[c];
@@ -180,7 +180,7 @@ Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const Frames 
         if (*info->file) error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, present_frame(history));
         return status;
     }
-    if (!keep_sets(w, &scene, out) || !keep_labels(history, scene.pixel[scene.sets.count - 1], out))
+    if (!keep_sets(w, &scene, out) || !keep_labels(history, scene.points[scene.sets.count - 1].pixel, out))
         status = error_no_memory(err, "the rollout of %zu particles", out->sets[0].N);
     if (status == STATUS_OK) status = device_status(w->model->device, err);
     if (status == STATUS_OK) status = rollout_tie(out, w->model->device, err);

@@ -99,8 +99,8 @@ void observation_background(const Observation *o, real out[3]) {
 
 // Support radii R_i: from the distance to the fourth nearest particle, or r for all. *reach is the largest. `images`
 // particles that follow are mirror images, which have none.
-static real *particle_radii(Tape *tape, const Vpd *model, const real *position, size_t count, size_t images,
-                            real *reach) {
+static const real *particle_radii(Tape *tape, const Vpd *model, const real *position, size_t count, size_t images,
+                                  real *reach) {
     enum { FOURTH = 4 };
     double r = model->config.renderer.radius;
     size_t k = count > FOURTH ? FOURTH : count - 1, all = count + images;
@@ -108,26 +108,25 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
     for (size_t i = count; host && i < all; i++) host[i] = 0;
     for (size_t i = 0; host && i < count; i++) host[i] = (real)r;
     if (host && model->config.renderer.radius_per_particle && count > 1) {
-        int32_t *self = tape_context(tape, count * sizeof *self);
-        for (size_t i = 0; self && i < count; i++) self[i] = (int32_t)i;
+        int32_t *self = tape_context(tape, count * sizeof *self),
+                *index = tape_context(tape, count * k * sizeof *index);
+        for (size_t i = 0; index && i < count; i++) self[i] = (int32_t)i;
         KnnArgs args = {.points = count,
                         .queries = count,
                         .point = position,
                         .query = position,
-                        .self = tape_upload(tape, self, count, sizeof *self),
+                        .self = self,
                         .k = (int)k,
-                        .index = tape_memory(tape, count * k, sizeof(int32_t)),
-                        .distance2 = tape_memory(tape, count * k, sizeof(real))};
-        if (!tape->device->failed) knn(tape->device, &args);
-        if (!tape->device->failed)
-            tape->device->nn->download(tape->device, distance2, args.distance2, count * k * sizeof(real));
+                        .index = index,
+                        .distance2 = distance2};
+        if (!tape->device->failed) knn_host(tape->device, &args);
         for (size_t i = 0; !tape->device->failed && i < count; i++) {
             double fourth = 1.25 * sqrt((double)distance2[i * k + k - 1]);
             host[i] = (real)fmin(fmax(fourth, 0.6 * r), 2.3 * r);
         }
     }
     *reach = host ? renderer_reach(count, host) : 0;
-    return tape_upload(tape, host, all, sizeof *host);
+    return host;
 }
 
 // Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
@@ -191,62 +190,93 @@ Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Obser
         Status status = choose_frame(tape, model, workspace, history, t, seen, key, &chosen, err);
         if (status != STATUS_OK) return status;
         if (vpd_has_bodies(model)) images = find_bodies(tape, model, history, seen, &chosen, scene);
-        scene->sets.set[t - first] = (GnnSet){.x = tape_constant(tape, chosen.count, 3, chosen.position),
-                                              .c = tape_upload(tape, chosen.colour, 3 * chosen.count, sizeof(real))};
-        scene->pixel[t - first] = chosen.pixel;
+        scene->points[t - first] = (ScenePoints){chosen.count, chosen.position, chosen.colour, chosen.pixel};
     }
     if (chosen.count == 0)
         return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s",
                          model->config.data.crop ? " within the workspace box (data.crop)" : "");
-    scene->radius =
-        particle_radii(tape, model, scene_present(scene)->x->value, chosen.count - images, images, &scene->reach);
+    scene->radii = particle_radii(tape, model, chosen.position, chosen.count - images, images, &scene->reach);
     scene->step = vpd_has_bodies(model) ? &workspace->step : NULL;
-    scene->colour = chosen.colour;
     scene->moving = chosen.moving;
     observation_background(history, scene->background);
     observation_turn(history, seen->light, scene->light);
     return device_status(tape->device, err);
 }
 
-// ---- features
+// ---- on the device
 
 // Particles of the scenes in set t.
 static size_t set_rows(size_t count, Scene *const *scenes, size_t t) {
     size_t rows = 0;
-    for (size_t b = 0; b < count; b++) rows += scenes[b]->sets.set[t].x->rows;
+    for (size_t b = 0; b < count; b++) rows += scenes[b]->points[t].count;
     return rows;
 }
 
-// The rows of `pixels` that the particles of all scenes come from: set by set, in each scene by scene.
+// Numbers in one piece of memory on the host and its copy on the device.
+typedef struct Upload {
+    real *host, *device; // the next place
+} Upload;
+
+static void append(Upload *u, size_t numbers, const real *from) {
+    if (numbers) memcpy(u->host, from, numbers * sizeof *from);
+    u->host += numbers;
+    u->device += numbers;
+}
+
+// Positions of all scenes in set t, one behind the other.
+static void append_positions(Tape *tape, size_t count, Scene *const *scenes, size_t t, Upload *u) {
+    Tensor *all = tape_constant_at(tape, set_rows(count, scenes, t), 3, u->device);
+    for (size_t b = 0, row = 0; b < count; b++) {
+        const ScenePoints *points = &scenes[b]->points[t];
+        append(u, 3 * points->count, points->position);
+        scenes[b]->sets.set[t].x = tensor_rows(tape, all, row, points->count);
+        row += points->count;
+    }
+}
+
+static void append_radii(Tape *tape, size_t count, Scene *const *scenes, size_t present, Upload *u) {
+    Tensor *all = tape_constant_at(tape, set_rows(count, scenes, present), 1, u->device);
+    for (size_t b = 0, row = 0; b < count; b++) {
+        size_t points = scenes[b]->points[present].count;
+        append(u, points, scenes[b]->radii);
+        scenes[b]->radius = tensor_rows(tape, all, row, points);
+        row += points;
+    }
+}
+
+// Positions, colours and radii of all scenes. Returns the colours of all sets (all,3): set by set, in each scene by
+// scene.
+static Tensor *upload_particles(Tape *tape, size_t count, size_t all, Scene *const *scenes) {
+    size_t sets = scenes[0]->sets.count, numbers = 6 * all + set_rows(count, scenes, sets - 1);
+    real *host = tape_context(tape, (numbers + 1) * sizeof *host), *memory = tape_memory(tape, numbers, sizeof *memory);
+    Upload u = {host, memory};
+    if (!host || !memory) return tape_tensor(tape, all, 3, false);
+    for (size_t t = 0; t < sets; t++)
+        for (size_t b = 0; b < count; b++) {
+            scenes[b]->sets.set[t].c = u.device;
+            append(&u, 3 * scenes[b]->points[t].count, scenes[b]->points[t].colour);
+        }
+    for (size_t t = 0; t < sets; t++) append_positions(tape, count, scenes, t, &u);
+    append_radii(tape, count, scenes, sets - 1, &u);
+    tape->device->nn->upload(tape->device, memory, host, numbers * sizeof *host);
+    return tape_constant_at(tape, all, 3, memory);
+}
+
+// The rows of `pixels` that the particles of all scenes come from, in the order of their colours.
 static const int32_t *pixel_rows(Tape *tape, size_t count, size_t all, const Observation *const *histories,
                                  Scene *const *scenes) {
     int32_t *rows = tape_context(tape, (all + 1) * sizeof *rows), *next = rows;
     for (size_t t = 0; rows && t < scenes[0]->sets.count; t++)
         for (size_t b = 0, first = 0; b < count; b++) { // row of the first pixel of the scene's first frame
             int32_t frame = (int32_t)(first + t * observation_pixels(histories[b]));
-            for (size_t i = 0; i < scenes[b]->sets.set[t].x->rows; i++) *next++ = scenes[b]->pixel[t][i] + frame;
+            const ScenePoints *points = &scenes[b]->points[t];
+            for (size_t i = 0; i < points->count; i++) *next++ = points->pixel[i] + frame;
             first += scenes[b]->sets.count * observation_pixels(histories[b]);
         }
     return tape_upload(tape, rows, all, sizeof *rows);
 }
 
-// f = [rgb, latent] at the pixels of all particles, in the order of pixel_rows.
-static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t count, size_t all,
-                               const int32_t *rows, Scene *const *scenes) {
-    Tensor *latent = encoder_latents(tape, &model->encoder, pixels, all, rows);
-    if (!model->config.encoder.carry_rgb) return latent;
-    Tensor *rgb = tape_tensor(tape, all, 3, false);
-    real *to = rgb->value;
-    for (size_t t = 0; t < scenes[0]->sets.count; t++)
-        for (size_t b = 0; b < count && !tape->device->failed; b++) {
-            const GnnSet *set = &scenes[b]->sets.set[t];
-            tape->device->nn->copy(tape->device, to, set->c, 3 * set->x->rows * sizeof *to);
-            to += 3 * set->x->rows;
-        }
-    return concat_columns(tape, 2, (Tensor *[]){rgb, latent});
-}
-
-// Features of scenes whose images have one size, in one call of the encoder.
+// Particles and features of scenes whose images have one size, in one call of the encoder.
 static void encode_images(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
                           Scene *const *scenes) {
     size_t all = 0, row = 0;
@@ -254,11 +284,13 @@ static void encode_images(Tape *tape, const Vpd *model, size_t count, const Obse
     for (size_t b = 0; b < count; b++) shape.n += scenes[b]->sets.count * (size_t)histories[b]->V;
     int sets = (int)scenes[0]->sets.count; // of the last frames
     for (size_t t = 0; t < (size_t)sets; t++) all += set_rows(count, scenes, t);
+    Tensor *rgb = upload_particles(tape, count, all, scenes);
     Tensor *images = encoder_input(tape, &model->encoder, count, histories, histories[0]->F - sets, sets);
     Tensor *pixels = encoder_pixels(tape, &model->encoder, images, shape);
     const int32_t *rows = pixel_rows(tape, count, all, histories, scenes);
     if (tape->device->failed) return;
-    Tensor *f = chosen_features(tape, model, pixels, count, all, rows, scenes);
+    Tensor *f = encoder_latents(tape, &model->encoder, pixels, all, rows);
+    if (model->config.encoder.carry_rgb) f = concat_columns(tape, 2, (Tensor *[]){rgb, f});
     for (size_t t = 0; t < (size_t)sets; t++)
         for (size_t b = 0; b < count; b++) {
             GnnSet *set = &scenes[b]->sets.set[t];

@@ -130,15 +130,20 @@ void vpd_part(Tape *tape, VpdPart part) {
 
 // ---- one step
 
-// The sets of all scenes, one behind the other. The scenes' own become rows of them.
+// Set t of all scenes, one behind the other. The scenes' own become rows of it.
+static GnnSet join_set(Tape *tape, size_t count, Scene *const *scenes, size_t t) {
+    GnnSet all = scenes[0]->sets.set[t];
+    Tensor **x = tape_context(tape, count * sizeof *x), **f = tape_context(tape, count * sizeof *f);
+    if (tape->device->failed) return all;
+    for (size_t s = 0; s < count; s++) x[s] = scenes[s]->sets.set[t].x, f[s] = scenes[s]->sets.set[t].f;
+    all = (GnnSet){.x = join_rows(tape, count, x), .f = join_rows(tape, count, f)};
+    for (size_t s = 0; s < count; s++) scenes[s]->sets.set[t].x = x[s], scenes[s]->sets.set[t].f = f[s];
+    return all;
+}
+
 static GnnSets join_sets(Tape *tape, size_t count, Scene *const *scenes) {
     GnnSets all = scenes[0]->sets;
-    Tensor **x = tape_context(tape, count * sizeof *x), **f = tape_context(tape, count * sizeof *f);
-    for (size_t t = 0; f && t < all.count; t++) {
-        for (size_t s = 0; s < count; s++) x[s] = scenes[s]->sets.set[t].x, f[s] = scenes[s]->sets.set[t].f;
-        all.set[t] = (GnnSet){.x = join_rows(tape, count, x), .f = join_rows(tape, count, f)};
-        for (size_t s = 0; s < count; s++) scenes[s]->sets.set[t].x = x[s], scenes[s]->sets.set[t].f = f[s];
-    }
+    for (size_t t = 0; t < all.count; t++) all.set[t] = join_set(tape, count, scenes, t);
     return all;
 }
 
@@ -296,7 +301,53 @@ RendererCamera observation_camera(const Observation *o, int frame, int view) {
 
 RendererParticles vpd_particles(const Scene *scene) {
     const GnnSet *present = &scene->sets.set[scene->sets.count - 1];
-    return (RendererParticles){present->x, present->f, scene->radius, scene->reach};
+    return (RendererParticles){.x = present->x, .f = present->f, .radius = scene->radius->value, .reach = scene->reach};
+}
+
+// The present particles of all scenes, one behind the other.
+static RendererParticles join_particles(Tape *tape, size_t count, Scene *const *scenes) {
+    GnnSet present = join_set(tape, count, scenes, scenes[0]->sets.count - 1);
+    RendererParticles all = {.x = present.x, .f = present.f};
+    Tensor **radius = tape_context(tape, count * sizeof *radius);
+    if (!radius) return all;
+    for (size_t s = 0; s < count; s++) radius[s] = scenes[s]->radius;
+    all.radius = join_rows(tape, count, radius)->value;
+    for (size_t s = 0; s < count; s++) {
+        scenes[s]->radius = radius[s];
+        all.reach = scenes[s]->reach > all.reach ? scenes[s]->reach : all.reach;
+    }
+    return all;
+}
+
+// Where the particles and the rays of each scene begin.
+static void set_rows(Tape *tape, size_t count, Scene *const *scenes, const size_t *per_scene,
+                     RendererParticles *particles, RendererRays *rays) {
+    int32_t *host = tape_context(tape, 2 * (count + 1) * sizeof *host), *particle = host, *ray = host + count + 1;
+    SceneRows all = {.scenes = count}, drawn = {.scenes = count};
+    for (size_t s = 0; host && s < count; s++) {
+        size_t present = scene_present(scenes[s])->x->rows;
+        particle[s + 1] = particle[s] + (int32_t)present;
+        ray[s + 1] = ray[s] + (int32_t)per_scene[s];
+        all.most = present > all.most ? present : all.most;
+    }
+    all.first = tape_upload(tape, host, 2 * (count + 1), sizeof *host);
+    drawn.first = all.first + count + 1;
+    if (tape->device->failed) return;
+    particles->scenes = all;
+    rays->scenes = drawn;
+}
+
+// The background of each ray's scene.
+static Tensor *ray_backgrounds(Tape *tape, size_t count, Scene *const *scenes, const size_t *per_scene, size_t all) {
+    real *host = tape_context(tape, (3 * all + 1) * sizeof *host), *next = host;
+    for (size_t s = 0; host && s < count; s++)
+        for (size_t r = 0; r < per_scene[s]; r++, next += 3) memcpy(next, scenes[s]->background, 3 * sizeof *next);
+    return tape_constant(tape, all, 3, host);
+}
+
+static RendererSamples *place_samples(Tape *tape, const Renderer *renderer, const RendererParticles *particles,
+                                      const RendererRays *rays) {
+    return renderer_place_samples(tape, renderer, renderer_index_build(tape, renderer, particles), rays);
 }
 
 RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin,
@@ -305,9 +356,22 @@ RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size
     RendererParticles particles = vpd_particles(scene);
     RendererRays *rays = renderer_rays(tape, count, origin, direction, jitter, scene->background);
     RendererSamples *placed = samples ? *samples : NULL;
-    if (!placed)
-        placed = renderer_place_samples(tape, &model->renderer,
-                                        renderer_index_build(tape, &model->renderer, &particles), rays);
+    if (!placed) placed = place_samples(tape, &model->renderer, &particles, rays);
     if (samples) *samples = placed;
     return renderer_forward(tape, &model->renderer, &particles, rays, placed);
+}
+
+RendererOutput vpd_renders(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, const SceneRays *rays) {
+    if (count == 1)
+        return vpd_render(tape, model, scenes[0], rays->count[0], rays->origin, rays->direction, rays->jitter, NULL);
+    size_t all = 0;
+    for (size_t s = 0; s < count; s++) all += rays->count[s];
+    vpd_part(tape, VPD_RENDERER);
+    RendererParticles particles = join_particles(tape, count, scenes);
+    RendererRays *drawn = renderer_rays(tape, all, rays->origin, rays->direction, rays->jitter, NULL);
+    set_rows(tape, count, scenes, rays->count, &particles, drawn);
+    if (!tape->device->failed && model->renderer.config.background == BACKGROUND_MEAN)
+        drawn->background = ray_backgrounds(tape, count, scenes, rays->count, all);
+    RendererSamples *placed = place_samples(tape, &model->renderer, &particles, drawn);
+    return renderer_forward(tape, &model->renderer, &particles, drawn, placed);
 }

@@ -4,6 +4,8 @@
 //   vpd_step    T particle sets               -> T sets: the predicted one is added, the oldest is dropped; with bodies
 //                                                one set, in which bodies and their shadows have moved
 //   vpd_render  present set, rays (R,3)+(R,3) -> colour (R,3) in [0,1], opacity (R,1), depth (R,1) metres
+// vpd_steps and vpd_renders take several scenes at once, which do not see each other, so that a GPU has more to do at a
+// time: their particles, and their rays, stand one behind the other.
 #ifndef VPD_MODEL_VPD_H
 #define VPD_MODEL_VPD_H
 
@@ -56,20 +58,26 @@ typedef struct SceneKey {
     uint32_t seed, step, episode;
 } SceneKey;
 
+// Particles of a set when it was encoded, host memory.
+typedef struct ScenePoints {
+    size_t count;
+    const real *position, *colour; // (N,3) metres, (N,3)
+    const int32_t *pixel;          // (N) (view position * H + row) * W + column that a particle came from
+} ScenePoints;
+
 // The state of a rollout, on a tape.
 typedef struct Scene {
-    GnnSets sets; // oldest first; the last is the present
-    real *radius; // (N) device, support radii of the present particles
-    real reach;   // the largest radius
-    // (N) host, of each set when it was encoded: (view position * H + row) * W + column that a particle came from
-    int32_t *pixel[GNN_MAX_SETS];
-    const real *colour, *moving; // (N,3), (N) host; of the present particles
-    SceneBodies bodies;          // with gnn.graph=bodies
-    BodyStep *step;              // memory for their steps
-    double light[3];             // the way that light travels, a unit vector; 0: none is known
-    Shadows *shadows;            // that go with bodies from the first step on; NULL: none
-    Tensor *features;            // before the first step
-    real background[3];          // mean colour of the input pixels without depth
+    GnnSets sets;                     // oldest first; the last is the present
+    Tensor *radius;                   // (N,1) metres, support radii of the present particles; no gradient
+    real reach;                       // the largest radius
+    ScenePoints points[GNN_MAX_SETS]; // of each set
+    const real *moving, *radii;       // (N) host, of the present points: flags; metres
+    SceneBodies bodies;               // with gnn.graph=bodies
+    BodyStep *step;                   // memory for their steps
+    double light[3];                  // the way that light travels, a unit vector; 0: none is known
+    Shadows *shadows;                 // that go with bodies from the first step on; NULL: none
+    Tensor *features;                 // before the first step
+    real background[3];               // mean colour of the input pixels without depth
     SceneKey key;
     uint32_t rollout_step;
 } Scene;
@@ -85,8 +93,8 @@ Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, Mot
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
                   const MotionSeen *seen, SceneKey key, Scene *scene, Error *err);
 
-// The two halves of vpd_encode: the particles, then their features. Images of one size, of all scenes, are one call of
-// the encoder.
+// The two halves of vpd_encode: the choice of particles, on the host, then all that is on the device. Images of one
+// size, of all scenes, are one call of the encoder.
 Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, const MotionSeen *seen,
                  SceneKey key, Scene *scene, Error *err);
 Status vpd_add_features(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
@@ -102,8 +110,7 @@ typedef struct StepOutput {
     Tensor *h;  // (M,C) abstract nodes after the last round; NULL without nodes or under tape_checkpoint
 } StepOutput;
 
-// Steps of several scenes at once, which do not see each other: one graph, or one batch of bodies, so that a GPU has
-// more to do at a time. Each scene moves as it would alone. out (count).
+// Steps of several scenes: one graph, or one batch of bodies. Each scene moves as it would alone. out (count).
 void vpd_steps(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, StepOutput *out);
 StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene);
 // The two halves of vpd_steps without bodies: nodes and edges of the next step, then the step. A plan may be kept and
@@ -116,8 +123,16 @@ bool vpd_has_bodies(const Vpd *model); // gnn.graph=bodies
 BodyScales vpd_body_scales(const Vpd *model);
 
 RendererParticles vpd_particles(const Scene *scene);
-// Rays are in host memory; jitter (R) NULL = 0.5. If `samples` is not NULL, a non-NULL *samples is used instead of
-// placing new samples, and *samples is set.
+// Rays in host memory, those of each scene behind those of the one before.
+typedef struct SceneRays {
+    const size_t *count;            // (scenes) rays of each; R in all
+    const real *origin, *direction; // (R,3)
+    const real *jitter;             // (R); NULL = 0.5
+} SceneRays;
+
+// Pictures of several scenes: each ray sees its scene alone. The output's rows are in the order of the rays.
+RendererOutput vpd_renders(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, const SceneRays *rays);
+// If `samples` is not NULL, a non-NULL *samples is used instead of placing new samples, and *samples is set.
 RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin,
                           const real *direction, const real *jitter, RendererSamples **samples);
 

@@ -116,7 +116,7 @@ static size_t wrong_flags(const Reference *file, const Scene *scene) {
     size_t wrong = 0;
     assert_int_equal(scene->sets.set[1].x->rows, out.rows);
     for (size_t i = 0; i < out.rows; i++) {
-        wrong += scene->pixel[1][i] != (int32_t)out.v[4 * i];
+        wrong += scene->points[1].pixel[i] != (int32_t)out.v[4 * i];
         wrong += (double)scene->moving[i] != out.v[4 * i + 1];
     }
     reference_free(&out);

@@ -77,29 +77,37 @@ static void two_runs_give_the_same_bits(void **state) {
     teardown(&b);
 }
 
-// The scene's two frames twice, so that there is a rollout of two steps; the upper `rows` rows of the images.
+// The scene's two frames twice, so that there is a rollout of two steps; the first `views` of them. Images of `rows`
+// rows and LONG_W columns repeat the scene's pixels.
+enum { LONG_H = 17, LONG_W = 18, LONG_FRAMES = 2 * SCENE_FRAMES, LONG_IMAGES = LONG_FRAMES * SCENE_VIEWS };
 typedef struct LongVideo {
-    uint8_t rgb[2 * SCENE_IMAGES * SCENE_PIXELS * 3];
-    float depth[2 * SCENE_IMAGES * SCENE_PIXELS];
-    double pose[2 * SCENE_IMAGES * 16];
+    uint8_t rgb[LONG_IMAGES * LONG_H * LONG_W * 3];
+    float depth[LONG_IMAGES * LONG_H * LONG_W];
+    double pose[LONG_IMAGES * 16], bounds[6];
     Observation observation;
 } LongVideo;
 
-static LongVideo *long_video(const ModelScene *scene, int rows) {
+static LongVideo *long_video(const ModelScene *scene, int rows, int views) {
     LongVideo *video = malloc(sizeof *video);
-    size_t pixels = (size_t)rows * SCENE_W;
-    for (size_t i = 0; i < 2 * SCENE_IMAGES; i++) {
-        size_t from = i % SCENE_IMAGES;
-        memcpy(video->rgb + 3 * pixels * i, scene->rgb + 3 * SCENE_PIXELS * from, 3 * pixels);
-        memcpy(video->depth + pixels * i, scene->depth + SCENE_PIXELS * from, pixels * sizeof(float));
+    size_t pixels = (size_t)rows * LONG_W;
+    for (size_t i = 0; i < LONG_FRAMES * (size_t)views; i++) {
+        size_t from = i / (size_t)views % SCENE_FRAMES * SCENE_VIEWS + i % (size_t)views;
         memcpy(video->pose + 16 * i, scene->pose + 16 * from, 16 * sizeof(double));
+        for (size_t p = 0; p < pixels; p++) {
+            size_t pixel = SCENE_PIXELS * from + p / LONG_W % SCENE_H * SCENE_W + p % LONG_W % SCENE_W;
+            memcpy(video->rgb + 3 * (pixels * i + p), scene->rgb + 3 * pixel, 3);
+            video->depth[pixels * i + p] = scene->depth[pixel];
+        }
     }
     video->observation = scene->observation;
-    video->observation.F = 2 * SCENE_FRAMES;
+    video->observation.F = LONG_FRAMES;
+    video->observation.V = views;
     video->observation.H = rows;
+    video->observation.W = LONG_W;
     video->observation.rgb = video->rgb;
     video->observation.depth = video->depth;
     video->observation.world_from_camera = video->pose;
+    video->observation.bounds = memcpy(video->bounds, scene->bounds, sizeof video->bounds);
     return video;
 }
 
@@ -112,7 +120,7 @@ static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
     for (int i = 0; i < 3; i++) {
         setup(&f[i], (const char *[]){"gnn.graph=hierarchical", NULL});
         f[i].tape.keep_limit = limits[i];
-        LongVideo *video = long_video(&f[i].scene, SCENE_H);
+        LongVideo *video = long_video(&f[i].scene, SCENE_H, SCENE_VIEWS);
         EpisodeInput input = {&video->observation, input_views, SCENE_VIEWS, {0}, {1, 7, 0}, NULL, NULL};
         run_episodes(&f[i], 1, &input);
         used[i] = f[i].tape.kept;
@@ -150,7 +158,7 @@ static void all_views_are_drawn(void **state) {
                         .depth = depth,
                         .intrinsics = intrinsics,
                         .world_from_camera = pose};
-    assert_status_ok(ray_batch_draw(&rays, &many, 0, 0, 0, &(RayBatchOptions){.rays = 2}, &err), err);
+    assert_status_ok(ray_batch_add(&rays, &many, 0, 0, 0, &(RayBatchOptions){.rays = 2}, &err), err);
     assert_int_equal(rays.count, 2 * VIEWS);
     for (size_t r = 0; r < rays.count; r++) assert_true(rays.origin[3 * r] == (real)(r / 2));
     ray_batch_free(&rays);
@@ -160,12 +168,15 @@ static void all_views_are_drawn(void **state) {
 
 enum { EPISODES = 3 };
 
-// Episodes with two views and one, and with images of two sizes.
-static void make_episodes(const ModelScene *scene, LongVideo *videos[2], EpisodeInput inputs[EPISODES]) {
-    for (int i = 0; i < 2; i++) videos[i] = long_video(scene, SCENE_H - 4 * i);
-    for (uint32_t b = 0; b < EPISODES; b++)
-        inputs[b] = (EpisodeInput){
-            &videos[b == 1]->observation, input_views, b == 2 ? 1 : SCENE_VIEWS, {0}, {1, b, b}, NULL, NULL};
+// Episodes of two views, two views with images that are too small for patches of SSIM, and one view with a smaller
+// workspace box.
+static void make_episodes(const ModelScene *scene, LongVideo *videos[EPISODES], EpisodeInput inputs[EPISODES]) {
+    const int rows[EPISODES] = {LONG_H, SCENE_H - 4, LONG_H}, views[EPISODES] = {SCENE_VIEWS, SCENE_VIEWS, 1};
+    for (uint32_t b = 0; b < EPISODES; b++) {
+        videos[b] = long_video(scene, rows[b], views[b]);
+        if (b == 2) videos[b]->bounds[3] = 0.2;
+        inputs[b] = (EpisodeInput){&videos[b]->observation, input_views, views[b], {0}, {1, b, b}, NULL, NULL};
+    }
 }
 
 static void add_gradient(const Fixture *f, double share, double *sum) {
@@ -178,10 +189,10 @@ static void a_batch_is_the_mean_of_its_episodes(void **state) {
     const char *const forms[] = {"gnn.graph=bodies", "gnn.graph=hierarchical", "gnn.graph=flat"};
     for (int i = 0; i < 3; i++) {
         Fixture whole, part;
-        LongVideo *videos[2];
+        LongVideo *videos[EPISODES];
         EpisodeInput inputs[EPISODES];
         double loss = 0, last = 0, largest = 0;
-        const char *const options[] = {forms[i], "train.depth_term=0.1", NULL};
+        const char *const options[] = {forms[i], "train.depth_term=0.1", "train.ssim_term=0.1", "data.crop=true", NULL};
         setup(&whole, options);
         setup(&part, options);
         make_episodes(&whole.scene, videos, inputs);
@@ -200,7 +211,7 @@ static void a_batch_is_the_mean_of_its_episodes(void **state) {
         // Rounding of single precision in sums of a few hundred terms.
         for (size_t j = 0; j < n; j++) assert_close(whole.model->parameters.grads[j], sum[j], 1e-5 * largest, 1e-4);
         free(sum);
-        for (int k = 0; k < 2; k++) free(videos[k]);
+        for (int k = 0; k < EPISODES; k++) free(videos[k]);
         teardown(&whole);
         teardown(&part);
     }
@@ -209,7 +220,7 @@ static void a_batch_is_the_mean_of_its_episodes(void **state) {
 static void an_episode_without_depth_is_named(void **state) {
     (void)state;
     Fixture f;
-    LongVideo *videos[2];
+    LongVideo *videos[EPISODES];
     EpisodeInput inputs[EPISODES];
     Error err = {0};
     LossValues values;
@@ -220,7 +231,7 @@ static void an_episode_without_depth_is_named(void **state) {
     EpisodeBatch batch = {EPISODES, EPISODES, inputs, 2, NULL};
     assert_status_error(train_episodes(&f.tape, f.model, &f.workspace, &batch, &values, &err), STATUS_BAD_INPUT, err,
                         "a.h5:/episodes/7, frame 2: no valid depth");
-    for (int k = 0; k < 2; k++) free(videos[k]);
+    for (int k = 0; k < EPISODES; k++) free(videos[k]);
     teardown(&f);
 }
 
@@ -228,14 +239,14 @@ static void threads_change_no_bit_of_a_batch(void **state) {
     (void)state;
     Fixture f[3];
     for (int i = 0; i < 3; i++) {
-        LongVideo *videos[2];
+        LongVideo *videos[EPISODES];
         EpisodeInput inputs[EPISODES];
         setup(&f[i], (const char *[]){"gnn.graph=bodies", "train.ssim_term=0.1", NULL});
         f[i].device->threads = i == 0 ? 1 : 3;
         make_episodes(&f[i].scene, videos, inputs);
         if (i == 2) inputs[2].key.step++; // the planted difference: other rays in one episode
         run_episodes(&f[i], EPISODES, inputs);
-        for (int k = 0; k < 2; k++) free(videos[k]);
+        for (int k = 0; k < EPISODES; k++) free(videos[k]);
     }
     size_t bytes = f[0].model->parameters.size * sizeof(real);
     assert_memory_equal(f[0].model->parameters.grads, f[1].model->parameters.grads, bytes);

@@ -35,29 +35,32 @@ typedef struct LossWorkspace {
 
 void loss_workspace_free(LossWorkspace *workspace);
 
-// An episode while its loss is computed: the input of the terms, and their sums.
-typedef struct LossEpisode {
+// Episodes while their loss is computed: the input of the terms, and the terms' sums over the episodes.
+typedef struct LossBatch {
     Tape *tape;
     const Vpd *model;
     LossWorkspace *workspace;
-    const Observation *frames;                   // the whole episode
+    size_t count;                                // episodes
     int last_input;                              // index of the last input frame
     int step;                                    // current rollout step, which predicts frame last_input + step
-    Scene scene;                                 // after that step
-    RendererOutput drawn;                        // result of workspace->rays at that step
-    const real *colours;                         // (rays,3) their true colours
+    const Observation **frames;                  // (count) whole episodes
+    Scene **scenes;                              // (count) after that step
+    size_t *rays;                                // (count) of each in workspace->rays, R in all, at that step
+    RendererOutput drawn;                        // their result
+    const real *colours;                         // (R,3) their true colours
+    const real *share;                           // (R) 1 / the episode's rays; 0 outside the workspace box (data.crop)
     Tensor *sum[LOSS_TERM_COUNT], *step0, *last; // (1,1) weighted sums, and errors of single steps; or NULL
-    Tensor *h, *dx; // hidden state of the abstract nodes at the first step, displacements of the last; or NULL
-} LossEpisode;
+} LossBatch;
 
-// Computes a term at the present step as a (1,1) tensor without its weight. *out stays NULL if there is nothing to
-// compare.
-typedef Status LossFunction(LossEpisode *e, Tensor **out, Error *err);
+// Computes a term at the present step as a (1,1) tensor without its weight, the sum of the episodes' own. *out stays
+// NULL if there is nothing to compare.
+typedef Status LossFunction(LossBatch *b, Tensor **out, Error *err);
 #define LOSS_DECLARE(NAME, name, ...) LossFunction loss_##name;
 LOSS_TERMS(LOSS_DECLARE)
 #undef LOSS_DECLARE
 
-// Adds all terms of pictures with a non-zero weight, each times `share` and its weight.
-Status loss_add_terms(LossEpisode *e, double share, Error *err);
+// Compares what was drawn with the video: adds all terms of pictures with a non-zero weight, each times `factor` and
+// its weight.
+Status loss_add_terms(LossBatch *b, double factor, Error *err);
 
 #endif

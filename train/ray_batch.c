@@ -89,15 +89,15 @@ static void set_patch(RayBatch *batch, const Observation *o, int frame, int view
         set_ray(batch, o, frame, view, (row + i / SSIM_SIDE) * o->W + column + i % SSIM_SIDE);
 }
 
-Status ray_batch_draw(RayBatch *batch, const Observation *o, int frame, int reference, int rollout_step,
-                      const RayBatchOptions *options, Error *err) {
+Status ray_batch_add(RayBatch *batch, const Observation *o, int frame, int reference, int rollout_step,
+                     const RayBatchOptions *options, Error *err) {
     int pixels = o->H * o->W, patches = o->H < SSIM_SIDE || o->W < SSIM_SIDE ? 0 : options->patches;
     size_t per_view = (size_t)options->rays + (size_t)patches * SSIM_SIDE * SSIM_SIDE;
-    Status status = reserve(batch, per_view * (size_t)o->V, (size_t)pixels, err);
+    size_t first_ray = batch->count;
+    Status status = reserve(batch, first_ray + per_view * (size_t)o->V, (size_t)pixels, err);
     if (status != STATUS_OK) return status;
     RandomKey key = {options->seed, RANDOM_RAYS, options->step * ROLLOUT_KEYS + (uint32_t)rollout_step,
                      options->episode};
-    batch->count = 0;
     for (int view = 0; view < o->V; view++) {
         uint64_t first = (uint64_t)o->views[view] * VIEW_KEYS;
         size_t changes = find_changes(o, frame, reference, view, batch->candidates);
@@ -108,6 +108,6 @@ Status ray_batch_draw(RayBatch *batch, const Observation *o, int frame, int refe
         }
     }
     key.purpose = RANDOM_JITTER;
-    for (size_t r = 0; r < batch->count; r++) batch->jitter[r] = (real)random_uniform(key, r);
+    for (size_t r = first_ray; r < batch->count; r++) batch->jitter[r] = (real)random_uniform(key, r - first_ray);
     return STATUS_OK;
 }

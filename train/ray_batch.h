@@ -20,25 +20,24 @@ typedef struct RayBatchOptions {
     uint32_t seed, step, episode;
 } RayBatchOptions;
 
-// Rays are grouped by view: `rays` single ones, then `patches` * SSIM_SIDE^2 in row-major patches. The batch owns the
-// arrays; the next call reuses them.
-// the batch and reused by the next call.
+// Rays of one or more episodes, each grouped by view: `rays` single ones, then `patches` * SSIM_SIDE^2 in row-major
+// patches. The batch owns the arrays.
 typedef struct RayBatch {
-    size_t count, capacity;
-    real *origin;    // (count,3) metres, world
-    real *direction; // (count,3) world, of length 1 along the camera's z axis
-    real *jitter;    // (count) in [0,1)
-    real *colour;    // (count,3) in [0,1]
-    real *depth;     // (count) metres, 0 = missing
-    int *pixel;      // (count) (view position * H + row) * W + column
-    int *candidates; // scratch: changed pixels
+    size_t count, capacity; // `count` = 0 empties it
+    real *origin;           // (count,3) metres, world
+    real *direction;        // (count,3) world, of length 1 along the camera's z axis
+    real *jitter;           // (count) in [0,1)
+    real *colour;           // (count,3) in [0,1]
+    real *depth;            // (count) metres, 0 = missing
+    int *pixel;             // (count) (view position * H + row) * W + column
+    int *candidates;        // scratch: changed pixels
     size_t candidate_capacity;
 } RayBatch;
 
-// Draws rays of all views of frame `frame`. Changes are counted against frame `reference`; `rollout_step` is part of
+// Appends rays of all views of frame `frame`. Changes are counted against frame `reference`; `rollout_step` is part of
 // the random key.
-Status ray_batch_draw(RayBatch *batch, const Observation *observation, int frame, int reference, int rollout_step,
-                      const RayBatchOptions *options, Error *err);
+Status ray_batch_add(RayBatch *batch, const Observation *observation, int frame, int reference, int rollout_step,
+                     const RayBatchOptions *options, Error *err);
 void ray_batch_free(RayBatch *batch);
 
 #endif
