@@ -12,8 +12,9 @@
 
 // Positions of all scenes on the device, one behind the other.
 typedef struct Points {
-    const real *x; // (first[scenes], 3)
-    size_t *first; // (scenes + 1) in host memory
+    const real *x;        // (first[scenes], 3)
+    size_t *first;        // (scenes + 1) in host memory
+    const int32_t *table; // the same on the device
 } Points;
 
 typedef struct Planning {
@@ -23,8 +24,10 @@ typedef struct Planning {
     size_t scenes;
     const GnnPlanInput *in; // (scenes)
     GnnPlan *plan;
-    size_t *first_node;       // (scenes + 1)
-    Points set[GNN_MAX_SETS]; // (T)
+    Points set[GNN_MAX_SETS];  // (T)
+    size_t *first_node;        // (scenes + 1) in host memory
+    const int32_t *node_table; // the same on the device
+    const int32_t *number;     // (nodes) 0, 1, .. on the device
 } Planning;
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
@@ -71,7 +74,28 @@ static const int32_t *nodes_of(Planning *p, size_t scene, size_t *count) {
     return p->in[scene].nodes ? p->in[scene].nodes : random_nodes(p, scene, count);
 }
 
-// Uploads the nodes and, behind them, the numbers of each scene's own: 0, 1, ..
+// Uploads the nodes (`chosen` of each scene; NULL: all particles are nodes), their numbers, and where each scene
+// begins.
+static void upload_lists(Planning *p, const int32_t *const *chosen) {
+    size_t T = p->c->T, M = p->first_node[p->scenes], listed = chosen ? M : 0, table = p->scenes + 1,
+           count = listed + M + (T + 1) * table;
+    int32_t *host = tape_context(p->tape, count * sizeof *host), *next = host;
+    if (!host) return;
+    for (size_t s = 0; chosen && s < p->scenes; s++)
+        for (size_t i = 0; i < p->first_node[s + 1] - p->first_node[s]; i++)
+            *next++ = (int32_t)p->set[T - 1].first[s] + chosen[s][i];
+    for (size_t i = 0; i < M; i++) *next++ = (int32_t)i;
+    for (size_t t = 0; t <= T; t++)
+        for (size_t s = 0; s < table; s++) *next++ = (int32_t)(t < T ? p->set[t].first : p->first_node)[s];
+    const int32_t *list = tape_upload(p->tape, host, count, sizeof *host);
+    if (!list) return;
+    p->plan->nodes = M;
+    p->plan->node = chosen ? list : NULL;
+    p->number = list + listed;
+    for (size_t t = 0; t < T; t++) p->set[t].table = p->number + M + t * table;
+    p->node_table = p->number + M + T * table;
+}
+
 static void choose_nodes(Planning *p) {
     const int32_t **chosen = tape_context(p->tape, p->scenes * sizeof *chosen);
     for (size_t s = 0, count; chosen && s < p->scenes; s++) {
@@ -79,20 +103,7 @@ static void choose_nodes(Planning *p) {
         if (p->device->failed) return;
         p->first_node[s + 1] = p->first_node[s] + count;
     }
-    size_t all = p->device->failed ? 0 : p->first_node[p->scenes];
-    int32_t *host = tape_context(p->tape, (2 * all + 1) * sizeof *host),
-            *node = tape_memory(p->tape, 2 * all, sizeof *node);
-    if (!host || !node) return;
-    for (size_t s = 0; s < p->scenes; s++) {
-        size_t row = p->set[p->c->T - 1].first[s], first = p->first_node[s];
-        for (size_t i = first; i < p->first_node[s + 1]; i++) {
-            host[i] = (int32_t)row + chosen[s][i - first];
-            host[all + i] = (int32_t)(i - first);
-        }
-    }
-    p->device->nn->upload(p->device, node, host, 2 * all * sizeof *node);
-    p->plan->node = node;
-    p->plan->nodes = all;
+    if (chosen) upload_lists(p, chosen);
 }
 
 // ---- edges
@@ -106,7 +117,7 @@ static void *temporary(Planning *p, size_t count, size_t size) {
 
 // Particles of all scenes in set t.
 static Points points_of(Planning *p, size_t t) {
-    Points out = {p->in->sets.set[t].x->value, tape_context(p->tape, (p->scenes + 1) * sizeof *out.first)};
+    Points out = {p->in->sets.set[t].x->value, tape_context(p->tape, (p->scenes + 1) * sizeof *out.first), NULL};
     for (size_t s = 0; out.first && s < p->scenes; s++) {
         const Tensor *x = p->in[s].sets.set[t].x;
         CHECK(x->value == out.x + 3 * out.first[s]);
@@ -120,21 +131,20 @@ static Points node_points(Planning *p) {
     real *x = temporary(p, plan->nodes * 3, sizeof *x);
     RowGatherArgs args = {plan->nodes, 3, 3, 0, p->set[p->c->T - 1].x, plan->node, 1, x};
     if (!p->device->failed) p->device->nn->row_gather(p->device, &args);
-    return (Points){x, p->first_node};
+    return (Points){x, p->first_node, p->node_table};
 }
 
-// Points sorted for searches, those of each scene on their own.
+// Points sorted for searches.
 typedef struct Index {
     Points points;
-    KnnIndex *scene; // (scenes)
+    KnnIndex sorted;
 } Index;
 
 static Index index_points(Planning *p, Points points) {
-    Index out = {points, tape_context(p->tape, p->scenes * sizeof *out.scene)};
-    for (size_t s = 0; s < p->scenes && !p->device->failed; s++) {
-        KnnArgs args = {.points = count_of(points, s), .point = points.x + 3 * points.first[s]};
-        knn_index(p->device, &p->device->scratch, &args, &out.scene[s]);
-    }
+    Index out = {.points = points};
+    KnnArgs args = {
+        .points = points.first[p->scenes], .point = points.x, .clouds = p->scenes, .first_point = points.table};
+    if (!p->device->failed) knn_index(p->device, &p->device->scratch, &args, &out.sorted);
     return out;
 }
 
@@ -145,35 +155,21 @@ static size_t most_points(const Planning *p, Points points) {
     return most;
 }
 
-// Edges from every query to its k nearest indexed points; lists live as long as the tape's tensors. `self`: each
-// query's own row among those of its scene, which is left out; NULL: none is.
+// Edges from every query to its k nearest indexed points of the same scene; lists live as long as the tape's tensors.
+// `self`: each query's own row, which is left out; NULL: none is.
 static GnnEdges nearest_edges(Planning *p, Index index, Points queries, const int32_t *self, size_t k) {
     if (p->device->failed) return (GnnEdges){0};
     size_t most = most_points(p, index.points), groups = queries.first[p->scenes];
     k = min_size(k, self && most ? most - 1 : most);
-    int32_t *found = tape_memory(p->tape, groups * k, sizeof *found);
-    for (size_t s = 0; s < p->scenes && !p->device->failed; s++) {
-        size_t row = queries.first[s];
-        KnnArgs args = {.queries = count_of(queries, s),
-                        .query = queries.x + 3 * row,
-                        .self = self ? self + row : NULL,
-                        .k = (int)k,
-                        .first = (int32_t)index.points.first[s],
-                        .index = found + row * k};
-        if (args.queries && k) knn_search(p->device, &index.scene[s], &args);
-    }
-    return (GnnEdges){.groups = groups, .k = k, .others = index.points.first[p->scenes], .index = found};
-}
-
-// 0, 1, .. for the points of each scene, on the device.
-static const int32_t *own_numbers(Planning *p, Points points) {
-    size_t count = points.first[p->scenes];
-    int32_t *host = tape_context(p->tape, (count + 1) * sizeof *host), *list = temporary(p, count, sizeof *list);
-    if (!host || !list) return NULL;
-    for (size_t s = 0; s < p->scenes; s++)
-        for (size_t i = points.first[s]; i < points.first[s + 1]; i++) host[i] = (int32_t)(i - points.first[s]);
-    p->device->nn->upload(p->device, list, host, count * sizeof *list);
-    return list;
+    KnnArgs args = {.queries = groups,
+                    .query = queries.x,
+                    .clouds = p->scenes,
+                    .first_query = queries.table,
+                    .self = self,
+                    .k = (int)k,
+                    .index = tape_memory(p->tape, groups * k, sizeof *args.index)};
+    knn_search(p->device, &index.sorted, &args);
+    return (GnnEdges){.groups = groups, .k = k, .others = index.points.first[p->scenes], .index = args.index};
 }
 
 // The marks of every set; with nodes log(1 + n) of its edges, and n for the mean.
@@ -203,7 +199,7 @@ static void plan_hierarchical(Planning *p) {
     Index index = index_points(p, nodes);
     for (size_t t = 0; t < c->T; t++)
         plan->to_node[t] = nearest_edges(p, index, p->set[t], NULL, c->k_particle_to_node);
-    plan->node_node = nearest_edges(p, index, nodes, plan->node + plan->nodes, c->k_node_to_node);
+    plan->node_node = nearest_edges(p, index, nodes, p->number, c->k_node_to_node);
     plan->to_particle = nearest_edges(p, index, p->set[c->T - 1], NULL, c->k_node_to_particle);
     GnnEdges *all[GNN_MAX_SETS + 2] = {&plan->node_node, &plan->to_particle};
     for (size_t t = 0; t < c->T; t++) all[2 + t] = &plan->to_node[t];
@@ -212,13 +208,13 @@ static void plan_hierarchical(Planning *p) {
 
 static void plan_flat(Planning *p) {
     GnnPlan *plan = p->plan;
-    Points now = p->set[p->c->T - 1];
-    memcpy(p->first_node, now.first, (p->scenes + 1) * sizeof *now.first);
-    plan->nodes = now.first[p->scenes];
-    plan->node_node = nearest_edges(p, index_points(p, now), now, own_numbers(p, now), p->c->k_node_to_node);
-    bool has_past = p->c->T > 1;
-    if (has_past)
-        plan->past = nearest_edges(p, index_points(p, p->set[p->c->T - 2]), now, NULL, p->c->k_particle_to_node);
+    size_t T = p->c->T;
+    memcpy(p->first_node, p->set[T - 1].first, (p->scenes + 1) * sizeof *p->first_node);
+    upload_lists(p, NULL);
+    Points now = p->set[T - 1];
+    plan->node_node = nearest_edges(p, index_points(p, now), now, p->number, p->c->k_node_to_node);
+    bool has_past = T > 1;
+    if (has_past) plan->past = nearest_edges(p, index_points(p, p->set[T - 2]), now, NULL, p->c->k_particle_to_node);
     edges_order(p->tape, 1 + has_past, (GnnEdges *[]){&plan->node_node, &plan->past});
 }
 

@@ -23,12 +23,16 @@ typedef struct KnnArgs {
     size_t extra;            // 0 .. KNN_MAX_EXTRA
     const real *point_extra; // (points, extra) or NULL
     const real *query_extra; // (queries, extra) or NULL
-    const int32_t *self;     // (queries) index of a point that is no neighbour of the query, -1 none; or NULL
-    bool guesses;            // of knn_index: searches for the nearest with guesses follow
-    const int32_t *guess;    // (queries) with k = 1 and no `self`, a point near to each query, which makes the search
-                             // faster; may be `index`; or NULL. Used after `guesses`
+    // Several clouds: their points stand one behind the other, and so do their queries. A query sees only the points of
+    // its own cloud. Tables say where each begins and, at last, where all end.
+    size_t clouds;              // 0: one
+    const int32_t *first_point; // (clouds + 1); NULL with one cloud
+    const int32_t *first_query; // (clouds + 1); NULL with one cloud
+    const int32_t *self;        // (queries) index of a point that is no neighbour of the query, -1 none; or NULL
+    bool guesses;               // of knn_index: searches for the nearest with guesses follow
+    const int32_t *guess; // (queries) with k = 1, one cloud and no `self`, a point near to each query, which makes
+                          // the search faster; may be `index`; or NULL. Used after `guesses`
     int k;
-    int32_t first;     // is added to the indices that are found, but not to -1; 0 with guesses
     int32_t *index;    // (queries, k) nearest first, ties by smaller index; -1 where there are fewer than k
     real *distance2;   // (queries, k) or NULL; infinity where there are fewer
     uint64_t *visited; // host; or NULL. Grows by the number of points whose distance was computed
@@ -36,7 +40,7 @@ typedef struct KnnArgs {
 
 // Sorted points for several searches.
 typedef struct KnnIndex {
-    size_t points, extra;
+    size_t points, extra, clouds;
     void *tree; // the back end's own
 } KnnIndex;
 
@@ -45,9 +49,9 @@ void knn(Device *device, const KnnArgs *args);
 // With all arrays of args in host memory, and without guesses.
 void knn_host(Device *device, const KnnArgs *args);
 // Sorts args' points into `memory` (an arena of the device's memory, or &device->scratch); queries are not read. The
-// points need not outlive the call.
+// points and their table need not outlive the call.
 void knn_index(Device *device, Arena *memory, const KnnArgs *args, KnnIndex *index);
-// Searches an index; args' points are not read.
+// Searches an index; args' points and their table are not read.
 void knn_search(Device *device, const KnnIndex *index, const KnnArgs *args);
 
 #endif

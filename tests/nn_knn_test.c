@@ -107,12 +107,18 @@ typedef struct Answer {
     int32_t *index;
     real *distance2;
     uint64_t visited;
-    int32_t first; // was added to indices
 } Answer;
 
-static Answer search(Device *device, const Cloud *points, const Cloud *queries, const int32_t *self, int k) {
+// Where each of several clouds begins, and where the last ends.
+typedef struct Tables {
+    size_t clouds;
+    const int32_t *first_point, *first_query;
+} Tables;
+
+static Answer search_clouds(Device *device, const Cloud *points, const Cloud *queries, Tables tables,
+                            const int32_t *self, int k) {
     size_t count = queries->count * (size_t)k + 1;
-    Answer out = {malloc(count * sizeof *out.index), malloc(count * sizeof *out.distance2), 0, 7};
+    Answer out = {malloc(count * sizeof *out.index), malloc(count * sizeof *out.distance2), 0};
     KnnArgs args = {.points = points->count,
                     .queries = queries->count,
                     .point = points->x,
@@ -120,9 +126,11 @@ static Answer search(Device *device, const Cloud *points, const Cloud *queries, 
                     .extra = points->extra,
                     .point_extra = points->e,
                     .query_extra = queries->e,
+                    .clouds = tables.clouds,
+                    .first_point = tables.first_point,
+                    .first_query = tables.first_query,
                     .self = self,
                     .k = k,
-                    .first = out.first,
                     .index = out.index,
                     .distance2 = out.distance2,
                     .visited = &out.visited};
@@ -130,6 +138,10 @@ static Answer search(Device *device, const Cloud *points, const Cloud *queries, 
     knn(device, &args);
     assert_status_ok(device_status(device, &err), err);
     return out;
+}
+
+static Answer search(Device *device, const Cloud *points, const Cloud *queries, const int32_t *self, int k) {
+    return search_clouds(device, points, queries, (Tables){0}, self, k);
 }
 
 static void answer_free(Answer answer) {
@@ -163,7 +175,7 @@ static size_t count_wrong(const Cloud *points, const Cloud *queries, const int32
             }
             if (best >= 0) taken[best] = 1;
             size_t at = q * (size_t)k + (size_t)j;
-            wrong += answer->index[at] != (best < 0 ? -1 : answer->first + best) || !(answer->distance2[at] == best2);
+            wrong += answer->index[at] != best || !(answer->distance2[at] == best2);
         }
     }
     free(taken);
@@ -206,10 +218,81 @@ static void equals_search_through_all(void **state) {
     device_close(devices[1]);
 }
 
+// ---- several clouds
+
+enum { CLOUDS = 12 };
+
+// Clouds of no, a few and many points, in random order.
+static void make_table(uint32_t stream, int32_t first[CLOUDS + 1]) {
+    static const uint32_t most[] = {1, 10, 70, 1500};
+    RandomKey key = {3, RANDOM_TEST, stream, 0};
+    first[0] = 0;
+    for (size_t c = 0; c < CLOUDS; c++)
+        first[c + 1] = first[c] + (int32_t)random_below(key, 2 * c, most[random_below(key, 2 * c + 1, 4)]);
+}
+
+static Cloud rows_of(const Cloud *all, const int32_t *first, size_t cloud) {
+    size_t row = (size_t)first[cloud];
+    return (Cloud){(size_t)first[cloud + 1] - row, all->extra, all->x + 3 * row, all->e + all->extra * row};
+}
+
+// The number of entries that differ from those of a search through cloud c alone.
+static size_t count_others(Device *device, const Cloud *points, const Cloud *queries, Tables tables, size_t c,
+                           const int32_t *self, int k, const Answer *all) {
+    Cloud mine = rows_of(points, tables.first_point, c), asked = rows_of(queries, tables.first_query, c);
+    int32_t *own = malloc((asked.count + 1) * sizeof *own), first = tables.first_point[c];
+    size_t row = (size_t)tables.first_query[c], others = 0;
+    for (size_t i = 0; self && i < asked.count; i++) own[i] = self[row + i] < 0 ? -1 : self[row + i] - first;
+    Answer alone = search(device, &mine, &asked, self ? own : NULL, k);
+    for (size_t i = 0, at = row * (size_t)k; i < asked.count * (size_t)k; i++, at++)
+        others += all->index[at] != (alone.index[i] < 0 ? -1 : first + alone.index[i]) ||
+                  memcmp(&all->distance2[at], &alone.distance2[i], sizeof(real)) != 0;
+    answer_free(alone);
+    free(own);
+    return others;
+}
+
+// `same`: the queries are the points.
+static void check_clouds(Device *device, Shape shape, uint32_t stream, size_t extra, int k, bool same) {
+    int32_t first_point[CLOUDS + 1], first_query[CLOUDS + 1];
+    make_table(stream, first_point);
+    make_table(same ? stream : stream + 1000, first_query);
+    Tables tables = {CLOUDS, first_point, first_query};
+    Cloud points = cloud_of(shape, (size_t)first_point[CLOUDS], extra, 1),
+          others = cloud_of(shape, (size_t)first_query[CLOUDS], extra, 4);
+    const Cloud *queries = same ? &points : &others;
+    int32_t *self = calloc(queries->count + 1, sizeof *self);
+    for (size_t c = 0; c < CLOUDS; c++)
+        for (int32_t i = first_query[c]; i < first_query[c + 1]; i++)
+            self[i] = i % 5 == 4 ? -1 : first_point[c] + i - first_query[c];
+    for (int with_self = 0; with_self < 2; with_self++) {
+        const int32_t *mine = with_self ? self : NULL;
+        Answer all = search_clouds(device, &points, queries, tables, mine, k);
+        for (size_t c = 0; c < CLOUDS; c++) {
+            size_t wrong = count_others(device, &points, queries, tables, c, mine, k, &all);
+            if (wrong) fail_msg("shape %d, stream %u, cloud %zu, k %d: %zu wrong", shape, stream, c, k, wrong);
+        }
+        answer_free(all);
+    }
+    free(self);
+    cloud_free(points);
+    cloud_free(others);
+}
+
+static void clouds_do_not_see_each_other(void **state) {
+    (void)state;
+    static const int ks[] = {1, 4, 17};
+    Device *devices[] = {open_device(1), open_device(3)};
+    for (uint32_t i = 0; i < 60; i++)
+        check_clouds(devices[i % 2], (Shape)(i % SHAPE_COUNT), i, i % (KNN_MAX_EXTRA + 1), ks[i % 3], i / 6 % 2);
+    device_close(devices[0]);
+    device_close(devices[1]);
+}
+
 // Guesses near and far: moved points whose guess is their own point or the answer of others. They are written over.
 static void check_guesses(Device *device, Shape shape, size_t points, size_t extra) {
     Cloud cloud = cloud_of(shape, points, extra, 1), moved = cloud_of(shape, points, extra, 1);
-    Answer out = {malloc(points * sizeof *out.index), malloc(points * sizeof *out.distance2), 0, 0};
+    Answer out = {malloc(points * sizeof *out.index), malloc(points * sizeof *out.distance2), 0};
     ArenaMark mark = arena_mark(&device->scratch);
     for (size_t i = 0; i < 3 * points; i++) moved.x[i] += (i / 3 % 7 ? (real)0.05 : (real)0.5) * number(8, i);
     for (size_t i = 0; i < points; i++) out.index[i] = (int32_t)(i % 3 ? i : (i * 31) % points);
@@ -364,10 +447,10 @@ static void no_memory_is_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_search_through_all),      cmocka_unit_test(wrong_entry_is_found),
-        cmocka_unit_test(guesses_change_nothing),         cmocka_unit_test(guesses_spare_the_tree),
-        cmocka_unit_test(visits_do_not_grow_with_points), cmocka_unit_test(visits_stay_few_in_uneven_clouds),
-        cmocka_unit_test(no_memory_is_an_error),
+        cmocka_unit_test(equals_search_through_all),        cmocka_unit_test(wrong_entry_is_found),
+        cmocka_unit_test(guesses_change_nothing),           cmocka_unit_test(guesses_spare_the_tree),
+        cmocka_unit_test(clouds_do_not_see_each_other),     cmocka_unit_test(visits_do_not_grow_with_points),
+        cmocka_unit_test(visits_stay_few_in_uneven_clouds), cmocka_unit_test(no_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,16 +97,16 @@ static void split(Item *items, size_t count, size_t part, size_t dims) {
 static void sort_points(Device *device, const KnnArgs *a, const KnnTree *tree, Item *items) {
     size_t part = LANES;
     for (int level = 0; level < tree->levels; level++) part *= LANES;
-#pragma omp parallel num_threads(a->points > TASK_POINTS ? device->threads : 1)
+#pragma omp parallel num_threads(tree->points > TASK_POINTS ? device->threads : 1)
     {
 #pragma omp for schedule(static)
-        for (size_t i = 0; i < a->points; i++) {
-            items[i] = (Item){.id = (LaneBits)i};
+        for (size_t i = 0; i < tree->points; i++) {
+            items[i] = (Item){.id = (LaneBits)(tree->begin + i)};
             for (size_t d = 0; d < 3 + a->extra; d++)
-                items[i].x[d] = knn_coordinate(a->point, a->point_extra, a->extra, i, d);
+                items[i].x[d] = knn_coordinate(a->point, a->point_extra, a->extra, tree->begin + i, d);
         }
 #pragma omp single
-        split(items, a->points, part, (size_t)tree->dims);
+        split(items, tree->points, part, (size_t)tree->dims);
     }
 }
 
@@ -196,15 +196,10 @@ static bool list_around(Device *device, Arena *memory, const KnnIndex *index, co
     return !device->failed;
 }
 
-void CPU_FN(knn_index)(Device *device, Arena *memory, const KnnArgs *a, KnnIndex *index) {
-    KnnTree *tree = arena_alloc(memory, sizeof *tree);
-    if (tree) *tree = (KnnTree){.point = a->point, .dims = 3 + (int)a->extra, .points = a->points};
-    if (!tree || !allocate(device, memory, tree)) {
-        device_no_memory(device, &memory->source, 0, "a neighbour search");
-        return;
-    }
+static void build(Device *device, Arena *memory, const KnnArgs *a, KnnTree *tree) {
+    if (!allocate(device, memory, tree)) return;
     ArenaMark mark = arena_mark(&device->scratch);
-    Item *items = device_scratch_bytes(device, a->points * sizeof *items);
+    Item *items = device_scratch_bytes(device, tree->points * sizeof *items);
     if (!items) return;
     sort_points(device, a, tree, items);
 #pragma omp parallel for schedule(static) num_threads(device->threads)
@@ -214,7 +209,17 @@ void CPU_FN(knn_index)(Device *device, Arena *memory, const KnnArgs *a, KnnIndex
         for (size_t m = 0; m < tree->groups[level] * LANES; m++) fill_member(tree, level, m);
     }
     arena_release(&device->scratch, mark);
-    index->tree = tree;
-    if (a->guesses && a->points && !list_around(device, memory, index, a))
+}
+
+void CPU_FN(knn_index)(Device *device, Arena *memory, const KnnArgs *a, KnnIndex *index) {
+    KnnTree *trees = index->tree = arena_array(memory, index->clouds, sizeof *trees);
+    if (!trees) device_no_memory(device, &memory->source, 0, "a neighbour search");
+    for (size_t cloud = 0; cloud < index->clouds && !device->failed; cloud++) {
+        KnnRows rows = knn_rows(a->first_point, a->points, cloud);
+        trees[cloud] =
+            (KnnTree){.point = a->point, .dims = 3 + (int)a->extra, .begin = rows.begin, .points = rows.count};
+        build(device, memory, a, &trees[cloud]);
+    }
+    if (a->guesses && a->points && !device->failed && !list_around(device, memory, index, a))
         device_no_memory(device, &memory->source, 0, "the index of a neighbour search");
 }

@@ -234,7 +234,7 @@ static void write_answer(const KnnArgs *a, size_t query, const Nearest *near) {
     for (int part = 0; part < 2; part++) { // before and behind the own point
         int first = part ? before : 0, last = part ? a->k : before;
         for (int i = first; i < last; i++)
-            index[i] = near->id[i + part] == INT32_MAX ? -1 : a->first + (int32_t)near->id[i + part];
+            index[i] = near->id[i + part] == INT32_MAX ? -1 : (int32_t)near->id[i + part];
         for (int i = first; distance2 && i < last; i++)
             distance2[i] = near->id[i + part] == INT32_MAX ? (real)INFINITY : near->d2[i + part];
     }
@@ -242,10 +242,11 @@ static void write_answer(const KnnArgs *a, size_t query, const Nearest *near) {
 
 // Queries in the order in which they are answered.
 typedef struct Queries {
+    KnnRows all; // of the cloud
     size_t count;
-    int32_t *order;
+    int32_t *order; // (count) rows
     uint32_t *home; // leaf of each, in that order
-    real *known2;   // (all queries) how far the answer is at most, squared; or NULL
+    real *known2;   // (queries of all clouds) how far the answer is at most, squared; or NULL
 } Queries;
 
 // Answers `count` queries, those with the same home leaf together; returns how often one looked at a leaf.
@@ -284,22 +285,24 @@ static uint32_t home_leaf(const KnnTree *tree, const KnnArgs *a, size_t query) {
 // finds the tree in the cache and starts from its predecessor's distance. `listed`: those that are asked, or NULL for
 // all. False without memory.
 static bool order_queries(Device *device, const KnnTree *tree, const KnnArgs *a, const int32_t *listed, Queries *out) {
-    if (!listed && a->query == tree->point && a->queries == tree->points) { // the queries are the points
-        memcpy(out->order, tree->id, a->queries * sizeof *out->order);
-        for (size_t i = 0; i < a->queries; i++) out->home[i] = (uint32_t)(i / LANES);
+    bool same_rows = out->all.begin == tree->begin && out->all.count == tree->points;
+    if (!listed && a->query == tree->point && same_rows) { // the queries are the points
+        memcpy(out->order, tree->id, out->count * sizeof *out->order);
+        for (size_t i = 0; i < out->count; i++) out->home[i] = (uint32_t)(i / LANES);
         return true;
     }
     uint32_t *unsorted = device_scratch_bytes(device, out->count * sizeof *unsorted);
     uint32_t *place = device_scratch_bytes(device, (tree->leaves + 2) * sizeof *place);
     if (!unsorted || !place) return false;
 #pragma omp parallel for schedule(static) num_threads(device->threads)
-    for (size_t i = 0; i < out->count; i++) unsorted[i] = home_leaf(tree, a, listed ? (size_t)listed[i] : i);
+    for (size_t i = 0; i < out->count; i++)
+        unsorted[i] = home_leaf(tree, a, listed ? (size_t)listed[i] : out->all.begin + i);
     memset(place, 0, (tree->leaves + 2) * sizeof *place);
     for (size_t i = 0; i < out->count; i++) place[unsorted[i] + 1]++;
     for (size_t leaf = 0; leaf < tree->leaves; leaf++) place[leaf + 1] += place[leaf];
     for (size_t i = 0; i < out->count; i++) {
         uint32_t to = place[unsorted[i]]++;
-        out->order[to] = listed ? listed[i] : (int32_t)i;
+        out->order[to] = listed ? listed[i] : (int32_t)(out->all.begin + i);
         out->home[to] = unsorted[i];
     }
     return true;
@@ -314,14 +317,13 @@ static size_t try_guesses(Device *device, const KnnTree *tree, const KnnArgs *a,
     return left;
 }
 
-void CPU_FN(knn_search)(Device *device, const KnnIndex *index, const KnnArgs *a) {
-    const KnnTree *tree = index->tree;
+static void search_cloud(Device *device, const KnnTree *tree, const KnnArgs *a, KnnRows rows) {
     bool guessed = a->guess && tree->around;
     int listed = a->k + (a->self ? 1 : 0);
-    size_t looks = 0, each = LANES * nearest_bytes(listed), room = guessed ? a->queries : 0;
-    Queries q = {.count = a->queries};
-    q.order = device_scratch_bytes(device, a->queries * sizeof *q.order);
-    q.home = device_scratch_bytes(device, a->queries * sizeof *q.home);
+    size_t looks = 0, each = LANES * nearest_bytes(listed), room = guessed ? rows.count : 0;
+    Queries q = {.all = rows, .count = rows.count};
+    q.order = device_scratch_bytes(device, rows.count * sizeof *q.order);
+    q.home = device_scratch_bytes(device, rows.count * sizeof *q.home);
     real *known2 = device_scratch(device, room + 1);
     int32_t *left = device_scratch_bytes(device, (room + 1) * sizeof *left);
     char *lists = device_scratch_bytes(device, (size_t)device->threads * each);
@@ -340,4 +342,14 @@ void CPU_FN(knn_search)(Device *device, const KnnIndex *index, const KnnArgs *a)
         looks += answer_chunk(tree, a, &q, c * CHUNK, chunk_size(q.count, CHUNK, c), &packet);
     }
     if (a->visited) *a->visited += looks * LANES;
+}
+
+void CPU_FN(knn_search)(Device *device, const KnnIndex *index, const KnnArgs *a) {
+    const KnnTree *trees = index->tree;
+    for (size_t cloud = 0; cloud < index->clouds && !device->failed; cloud++) {
+        KnnRows rows = knn_rows(a->first_query, a->queries, cloud);
+        ArenaMark mark = arena_mark(&device->scratch);
+        if (rows.count) search_cloud(device, &trees[cloud], a, rows);
+        arena_release(&device->scratch, mark);
+    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree that knn_index builds and knn_search walks: leaves of eight points, boxes in groups of eight.
+// The trees that knn_index builds and knn_search walks, one for each cloud: leaves of eight points, boxes in groups of
+// eight.
 #ifndef VPD_NN_CPU_KNN_TREE_H
 #define VPD_NN_CPU_KNN_TREE_H
 
@@ -13,9 +14,9 @@ enum { KNN_AROUND = 16, KNN_BLOCKS = KNN_AROUND / LANES };      // points that a
 typedef struct KnnTree {
     const real *point; // as given; compared with the queries' address, never read after knn_index
     int dims, levels;
-    size_t points, leaves;
+    size_t begin, points, leaves;  // begin: the cloud's first point among those of all clouds
     real *leaf;                    // (leaves, dims, 8) coordinates, infinity beyond the last point
-    int32_t *id;                   // (leaves, 8) index of the point, INT32_MAX beyond the last
+    int32_t *id;                   // (leaves, 8) index of the point among all, INT32_MAX beyond the last
     size_t groups[KNN_MAX_LEVELS]; // level 0: groups of eight leaves; level l: of eight groups of level l - 1; the last
                                    // has one
     real *box[KNN_MAX_LEVELS];     // (groups, 2 low and high, dims, 8) boxes of the eight members, low = infinity where
@@ -30,6 +31,16 @@ typedef struct KnnTree {
 // Answers queries with guesses. known2 (queries): -1; or how far away the answer is at most, squared, where it is not
 // sure.
 void CPU_FN(knn_guess)(Device *device, const KnnTree *tree, const KnnArgs *args, real *known2);
+
+// Rows of a cloud.
+typedef struct KnnRows {
+    size_t begin, count;
+} KnnRows;
+
+static inline KnnRows knn_rows(const int32_t *first, size_t count, size_t cloud) {
+    if (!first) return (KnnRows){0, count};
+    return (KnnRows){(size_t)first[cloud], (size_t)(first[cloud + 1] - first[cloud])};
+}
 
 // The coordinates of row i of x (rows of three) and extra (rows of `count`).
 static inline real knn_coordinate(const real *x, const real *extra, size_t count, size_t i, size_t d) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the tree of knn_tree.h: bounds of the points, a radix sort by cells, then boxes from the leaves upwards. A
-// warp takes a part of the points, a leaf, a node.
+// Builds the tree of knn_tree.h: bounds of the points, a radix sort by clouds and cells, then boxes from the leaves
+// upwards. A warp takes a part of the points, a leaf, a node.
 #include "nn/cuda/functions.h"
 #include "nn/cuda/knn_tree.h"
 #include "nn/cuda/sort_scan.h"
@@ -73,18 +73,19 @@ static __device__ uint64_t hilbert_number(uint32_t cell[3]) {
     return spread_bits(cell[0] ^ turned) << 2 | spread_bits(cell[1] ^ turned) << 1 | spread_bits(cell[2] ^ turned);
 }
 
-// Keys: the numbers of the points' cells, in a cube around all points.
-static __global__ void find_cells(size_t count, const real *x, const Bounds *bounds, uint64_t *key, int32_t *value) {
+// Keys: the points' clouds, and behind them the numbers of their cells, in a cube around all points. The number of a
+// cloud has 1 + dropped bits; a cell's number loses those that have no place.
+static __global__ void find_cells(KnnArgs a, int dropped, const Bounds *bounds, uint64_t *key, int32_t *value) {
     constexpr int LAST = (1 << CELL_BITS) - 1;
     const Bounds b = *bounds;
     real edge = fmaxf(fmaxf(b.high[0] - b.low[0], b.high[1] - b.low[1]), b.high[2] - b.low[2]);
-    GRID_LOOP(i, count) {
+    GRID_LOOP(i, a.points) {
         uint32_t cell[3];
         for (size_t d = 0; d < 3; d++) {
-            real u = edge > 0 ? (x[3 * i + d] - b.low[d]) / edge : 0; // in [0, 1]
+            real u = edge > 0 ? (a.point[3 * i + d] - b.low[d]) / edge : 0; // in [0, 1]
             cell[d] = static_cast<uint32_t>(u * LAST);
         }
-        key[i] = hilbert_number(cell);
+        key[i] = knn_cloud(a.first_point, a.clouds, i) << (3 * CELL_BITS - dropped) | hilbert_number(cell) >> dropped;
         value[i] = static_cast<int32_t>(i);
     }
 }
@@ -103,12 +104,25 @@ static __device__ void write_first(const KnnTree &tree, int level, size_t node, 
     if (cuda_lane() == 0) tree.first[level][node] = first;
 }
 
+// Where the points of a cloud begin; `cloud` may be the number of clouds: where the last ends.
+static __device__ size_t first_point(const KnnArgs &a, size_t cloud) {
+    return a.first_point ? static_cast<size_t>(a.first_point[cloud]) : cloud * a.points;
+}
+
+static __device__ KnnLeaves leaves_of(const KnnArgs &a, size_t cloud) {
+    size_t begin = first_point(a, cloud), count = first_point(a, cloud + 1) - begin,
+           first = (begin + KNN_GAP * cloud) / (KNN_GAP + 1) * KNN_WIDTH;
+    return {static_cast<unsigned>(first), static_cast<unsigned>(first + (count + KNN_WIDTH - 1) / KNN_WIDTH)};
+}
+
 static __global__ void fill_leaves(KnnTree tree, KnnArgs a, const int32_t *order) {
+    GRID_LOOP(cloud, tree.clouds) tree.cloud[cloud] = leaves_of(a, cloud);
     WARP_LOOP(leaf, tree.nodes[0]) {
-        size_t place = leaf * KNN_WIDTH + cuda_lane();
-        bool there = place < tree.points;
+        size_t cloud = knn_cloud(a.first_point, tree.clouds, leaf * KNN_WIDTH | KNN_GAP, KNN_GAP);
+        size_t place = first_point(a, cloud) + (leaf - leaves_of(a, cloud).first) * KNN_WIDTH + cuda_lane();
+        bool there = place < first_point(a, cloud + 1);
         int32_t id = there ? order[place] : INT32_MAX;
-        tree.id[place] = id;
+        tree.id[leaf * KNN_WIDTH + cuda_lane()] = id;
         write_first(tree, 0, leaf, id);
         for (int d = 0; d < tree.dims; d++) {
             size_t coordinate = static_cast<size_t>(d);
@@ -131,29 +145,29 @@ static __global__ void fill_nodes(KnnTree tree, int level) {
     }
 }
 
-// Sorts the points' numbers by cells; scratch memory.
+// Sorts the points' numbers by clouds and cells; scratch memory.
 static const int32_t *sort_points(Device *device, const KnnArgs *a) {
     size_t parts = (a->points + PART - 1) / PART, warps = CUDA_THREADS / CUDA_WARP;
     Bounds *bounds = static_cast<Bounds *>(device_scratch_bytes(device, parts * sizeof *bounds));
     CudaPairs list = cuda_pairs(device, a->points);
     LAUNCH(device, cuda_blocks(parts, warps), CUDA_THREADS, 0, find_bounds, a->points, a->point, bounds);
     LAUNCH(device, parts > 1 ? 1 : 0, CUDA_WARP, 0, join_bounds, parts, bounds);
-    LAUNCH(device, cuda_blocks(a->points), CUDA_THREADS, 0, find_cells, a->points, a->point, bounds, list.key,
-           list.value);
-    cuda_sort(device, &list, 3 * CELL_BITS);
+    int dropped = cuda_bits(a->clouds ? a->clouds - 1 : 0) - 1;
+    LAUNCH(device, cuda_blocks(a->points), CUDA_THREADS, 0, find_cells, *a, dropped, bounds, list.key, list.value);
+    cuda_sort(device, &list, 1 + 3 * CELL_BITS);
     return list.value;
 }
 
 void knn_index_cuda(Device *device, Arena *memory, const KnnArgs *a, KnnIndex *index) {
-    if (!cuda_op(device, "knn index", a->points, a->extra)) return;
+    if (!cuda_op(device, "knn index", a->points, a->extra, index->clouds)) return;
     size_t bytes, warps = CUDA_THREADS / CUDA_WARP;
-    knn_tree_at(a->points, a->extra, nullptr, &bytes);
+    knn_tree_at(index, nullptr, &bytes);
     index->tree = arena_alloc(memory, bytes);
     if (!index->tree) {
         device_no_memory(device, &memory->source, bytes, "the index of a neighbour search");
         return;
     }
-    KnnTree tree = knn_tree_at(a->points, a->extra, index->tree, &bytes);
+    KnnTree tree = knn_tree_at(index, index->tree, &bytes);
     ArenaMark mark = arena_mark(&device->scratch); // behind the tree, which may stand there too
     const int32_t *order = sort_points(device, a);
     LAUNCH(device, cuda_blocks(tree.nodes[0], warps), CUDA_THREADS, 0, fill_leaves, tree, *a, order);

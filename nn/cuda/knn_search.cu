@@ -19,7 +19,8 @@ template <int DIMS> struct Query {
     real x[DIMS];
     int32_t self;
     int k;
-    uint64_t nearest; // lane i: the i-th nearest so far
+    unsigned first_leaf, last_leaf; // of its cloud
+    uint64_t nearest;               // lane i: the i-th nearest so far
     uint64_t *more;   // (k / 32 rounded up - 1, 32) shared memory: the further ones; each lane has a column
     uint64_t limit;   // what a neighbour must be below: the k-th
     unsigned *opened; // (levels, 32) shared memory: `open_node` of the nodes above the open one
@@ -80,14 +81,16 @@ template <int DIMS> static __device__ void look_at_leaf(const KnnTree &tree, siz
     }
 }
 
-// Each lane has a member of the node, of level - 1: the bits of its box's squared distance, CLOSED beyond the last.
+// Each lane has a member of the node, of level - 1: the bits of its box's squared distance, CLOSED where it has no leaf
+// of the query's cloud.
 template <int DIMS>
-static __device__ unsigned open_node(const KnnTree &tree, int level, size_t node, const Query<DIMS> &q) {
-    if (node * KNN_WIDTH + cuda_lane() >= tree.nodes[level - 1]) return CLOSED;
+static __device__ unsigned open_node(const KnnTree &tree, int level, unsigned node, const Query<DIMS> &q) {
+    unsigned member = node << KNN_WIDTH_BITS | cuda_lane();
+    int bits = (level - 1) * KNN_WIDTH_BITS; // of a leaf's number below that of the member
+    if (member < q.first_leaf >> bits || member > q.last_leaf >> bits) return CLOSED;
     real d2 = 0;
     for (int d = 0; d < DIMS; d++) {
-        real low = *knn_box(tree, level - 1, node * KNN_WIDTH + cuda_lane(), d),
-             high = *knn_box(tree, level - 1, node * KNN_WIDTH + cuda_lane(), DIMS + d),
+        real low = *knn_box(tree, level - 1, member, d), high = *knn_box(tree, level - 1, member, DIMS + d),
              e = fmaxf(fmaxf(low - q.x[d], q.x[d] - high), 0);
         d2 += e * e;
     }
@@ -96,7 +99,8 @@ static __device__ unsigned open_node(const KnnTree &tree, int level, size_t node
 
 // The lane of the open node's nearest member that may hold a neighbour, which is then closed; -1 when there is none.
 template <int DIMS>
-static __device__ int next_member(const KnnTree &tree, int level, size_t node, const Query<DIMS> &q, unsigned *member) {
+static __device__ int next_member(const KnnTree &tree, int level, unsigned node, const Query<DIMS> &q,
+                                  unsigned *member) {
     unsigned limit = static_cast<unsigned>(q.limit >> 32);
     bool wanted = *member < limit ||
                   (*member == limit && static_cast<unsigned>(tree.first[level - 1][node * KNN_WIDTH + cuda_lane()]) <
@@ -108,19 +112,28 @@ static __device__ int next_member(const KnnTree &tree, int level, size_t node, c
     return lane;
 }
 
-// Depth first; a node's parent follows from its number.
+// Whether one node of the level has all leaves of the query's cloud.
+template <int DIMS> static __device__ bool has_all_leaves(const Query<DIMS> &q, int level) {
+    int bits = level * KNN_WIDTH_BITS;
+    return q.first_leaf >> bits == q.last_leaf >> bits;
+}
+
+// Depth first, from the lowest node that has all leaves; a node's parent follows from its number.
 template <int DIMS> static __device__ void walk(const KnnTree &tree, Query<DIMS> *q) {
-    int level = tree.levels - 1;
-    size_t node = 0;
-    if (level == 0) look_at_leaf(tree, 0, q);
-    unsigned member = level > 0 ? open_node(tree, level, 0, *q) : CLOSED;
-    while (level > 0 && level < tree.levels) {
+    int level = 0;
+    while (!has_all_leaves(*q, level)) level++;
+    unsigned node = q->first_leaf >> level * KNN_WIDTH_BITS;
+    if (level == 0) look_at_leaf(tree, node, q);
+    unsigned member = level > 0 ? open_node(tree, level, node, *q) : CLOSED;
+    while (level > 0) {
         int lane = next_member(tree, level, node, *q, &member);
-        size_t child = node * KNN_WIDTH + static_cast<size_t>(lane);
+        unsigned child = node << KNN_WIDTH_BITS | static_cast<unsigned>(lane);
         unsigned *opened = &q->opened[static_cast<size_t>(level) * CUDA_WARP + cuda_lane()]; // read by this lane alone
         if (lane < 0) {
-            node /= KNN_WIDTH;
-            if (++level < tree.levels) member = opened[CUDA_WARP];
+            if (has_all_leaves(*q, level)) return;
+            node >>= KNN_WIDTH_BITS;
+            level++;
+            member = opened[CUDA_WARP];
         } else if (level == 1) {
             look_at_leaf(tree, child, q);
         } else {
@@ -142,13 +155,12 @@ static __host__ __device__ inline size_t room_bytes(int levels, int k) {
 static __device__ void write_key(const KnnArgs &a, size_t query, size_t i, uint64_t key) {
     if (i >= static_cast<size_t>(a.k)) return;
     size_t at = query * static_cast<size_t>(a.k) + i;
-    int32_t id = nearest_id(key);
-    a.index[at] = id < 0 ? -1 : a.first + id;
+    a.index[at] = nearest_id(key);
     if (a.distance2) a.distance2[at] = nearest_distance2(key);
 }
 
 // As many queries as points are mostly the points themselves: in the order of the leaves a block's warps read the same
-// nodes.
+// nodes. A task is then a leaf's place.
 template <int DIMS> static __global__ void search(KnnTree tree, KnnArgs a) {
     SHARED(unsigned char, memory);
     bool themselves = a.queries == tree.points;
@@ -157,14 +169,18 @@ template <int DIMS> static __global__ void search(KnnTree tree, KnnArgs a) {
     q.k = a.k;
     q.more = reinterpret_cast<uint64_t *>(memory + cuda_warp() * room_bytes(tree.levels, a.k));
     q.opened = reinterpret_cast<unsigned *>(q.more + more);
-    WARP_LOOP(task, a.queries) {
+    WARP_LOOP(task, themselves ? tree.nodes[0] * KNN_WIDTH : a.queries) {
         size_t query = themselves ? static_cast<size_t>(tree.id[task]) : task;
+        if (query >= a.queries) continue; // no point is there
         for (int d = 0; d < DIMS; d++)
             q.x[d] = knn_coordinate(a.query, a.query_extra, a.extra, query, static_cast<size_t>(d));
         q.self = a.self ? a.self[query] : -1;
         q.nearest = q.limit = NEAREST_EMPTY;
         for (size_t i = cuda_lane(); i < more; i += CUDA_WARP) q.more[i] = NEAREST_EMPTY;
-        walk(tree, &q);
+        KnnLeaves leaves = tree.cloud[knn_cloud(a.first_query, tree.clouds, query)];
+        q.first_leaf = leaves.first;
+        q.last_leaf = leaves.end - 1;
+        if (leaves.first < leaves.end) walk(tree, &q);
         write_key(a, query, cuda_lane(), q.nearest);
         for (size_t i = cuda_lane(); i < more; i += CUDA_WARP) write_key(a, query, CUDA_WARP + i, q.more[i]);
     }
@@ -173,7 +189,7 @@ template <int DIMS> static __global__ void search(KnnTree tree, KnnArgs a) {
 void knn_search_cuda(Device *device, const KnnIndex *index, const KnnArgs *a) {
     if (!cuda_op(device, "knn search", index->points, a->queries, a->extra, a->k)) return;
     size_t bytes;
-    KnnTree tree = knn_tree_at(index->points, index->extra, index->tree, &bytes);
+    KnnTree tree = knn_tree_at(index, index->tree, &bytes);
     size_t room = room_bytes(tree.levels, a->k), warps = CUDA_THREADS / CUDA_WARP;
     while (warps > 1 && warps * room > CUDA_USUAL_SHARED) warps /= 2;
     void (*const of_dims[])(KnnTree, KnnArgs) = {search<3>, search<4>, search<5>, search<6>, search<7>};
