@@ -26,8 +26,8 @@ typedef struct KnnArgs {
     // Several clouds: their points stand one behind the other, and so do their queries. A query sees only the points of
     // its own cloud. Tables say where each begins and, at last, where all end.
     size_t clouds;              // 0: one
-    const int32_t *first_point; // (clouds + 1); NULL with one cloud
-    const int32_t *first_query; // (clouds + 1); NULL with one cloud
+    const int32_t *first_point; // (clouds + 1); with one cloud may be NULL
+    const int32_t *first_query; // (clouds + 1); with one cloud may be NULL
     const int32_t *self;        // (queries) index of a point that is no neighbour of the query, -1 none; or NULL
     bool guesses;               // of knn_index: searches for the nearest with guesses follow
     const int32_t *guess; // (queries) with k = 1, one cloud and no `self`, a point near to each query, which makes
