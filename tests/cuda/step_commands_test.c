@@ -101,10 +101,10 @@ static void a_step_has_few_commands(void **state) {
     check_commands(1, (const size_t[]){73, 103, 138, 49, 127, 81, 6});
 }
 
-// Episodes of a batch share the images of the encoder, the messages of the dynamics and the pictures.
+// Episodes of a batch share all parts.
 static void a_batch_shares_commands(void **state) {
     (void)state;
-    check_commands(8, (const size_t[]){73, 103, 516, 68, 148, 103, 6});
+    check_commands(8, (const size_t[]){73, 103, 150, 68, 148, 103, 6});
 }
 
 // A step of the phase with motion alone, without doing the commands: the bodies of 32 windows, SELFTEST_WINDOW_STEPS
