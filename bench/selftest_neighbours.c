@@ -14,19 +14,24 @@ typedef struct Search {
     size_t points, queries, extra;
     int k;
     bool self, equal; // queries are the points themselves; all points coincide
+    size_t clouds;
 } Search;
 
+enum { MAX_CLOUDS = 8 };
+
 static const Search searches[] = {
-    {"10,000 points on a surface, k 16", 10000, 3000, 0, 16, false, false},
-    {"points among themselves, colour and flag, k 8", 3000, 3000, 4, 8, true, false},
-    {"one extra coordinate, k 1", 777, 1001, 1, 1, false, false},
-    {"fewer points than neighbours", 5, 33, 3, 16, false, false},
-    {"one point", 1, 1, 0, 3, false, false},
-    {"no point", 0, 7, 0, 2, false, false},
-    {"no query", 100, 0, 0, 2, false, false},
-    {"all points at one place: ties", 1000, 100, 0, 12, false, true},
+    {"10,000 points on a surface, k 16", 10000, 3000, 0, 16, false, false, 1},
+    {"points among themselves, colour and flag, k 8", 3000, 3000, 4, 8, true, false, 1},
+    {"one extra coordinate, k 1", 777, 1001, 1, 1, false, false, 1},
+    {"fewer points than neighbours", 5, 33, 3, 16, false, false, 1},
+    {"one point", 1, 1, 0, 3, false, false, 1},
+    {"no point", 0, 7, 0, 2, false, false, 1},
+    {"no query", 100, 0, 0, 2, false, false, 1},
+    {"all points at one place: ties", 1000, 100, 0, 12, false, true, 1},
+    {"eight clouds, each among itself", 20000, 20000, 0, 10, true, false, 8},
+    {"six clouds, two of them without points", 20, 300, 1, 3, false, false, 6},
 };
-static const Search large_search = {"131,072 points on a surface, k 16", 131072, 131072, 0, 16, true, false};
+static const Search large_search = {"131,072 points on a surface, k 16", 131072, 131072, 0, 16, true, false, 1};
 
 // Points on surfaces or all at one place, and extra coordinates in 0..1.
 static void make_points(const Search *s, uint32_t stream, size_t count, real *x, real *extra) {
@@ -35,6 +40,11 @@ static void make_points(const Search *s, uint32_t stream, size_t count, real *x,
     for (size_t i = 0; s->equal && i < 3 * count; i++) x[i] = (real)0.25;
     for (size_t i = 0; i < count; i++)
         for (size_t c = 0; c < s->extra; c++) extra[s->extra * i + c] = random_uniform(key, 8 * i + 3 + c);
+}
+
+// Where each cloud begins, and where the last ends: none has fewer rows than the one before.
+static void make_table(size_t clouds, size_t rows, int32_t first[MAX_CLOUDS + 1]) {
+    for (size_t c = 0; c <= clouds; c++) first[c] = (int32_t)(rows * c * c * c / (clouds * clouds * clouds));
 }
 
 typedef struct Found {
@@ -46,7 +56,11 @@ typedef struct Found {
 static Status search(Device *device, const Search *s, const real *point, const real *extra, const real *query,
                      const real *query_extra, const int32_t *self, Found *found, Error *err) {
     size_t k = (size_t)s->k, n = s->queries * k;
+    size_t table = s->clouds + 1;
+    int32_t first_point[MAX_CLOUDS + 1], first_query[MAX_CLOUDS + 1];
     Tape tape;
+    make_table(s->clouds, s->points, first_point);
+    make_table(s->clouds, s->queries, first_query);
     tape_init(&tape, device);
     KnnArgs args = {.points = s->points,
                     .queries = s->queries,
@@ -55,6 +69,9 @@ static Status search(Device *device, const Search *s, const real *point, const r
                     .extra = s->extra,
                     .point_extra = tape_upload(&tape, extra, s->extra * s->points, sizeof *extra),
                     .query_extra = tape_upload(&tape, query_extra, s->extra * s->queries, sizeof *query_extra),
+                    .clouds = s->clouds,
+                    .first_point = tape_upload(&tape, first_point, table, sizeof *first_point),
+                    .first_query = tape_upload(&tape, first_query, table, sizeof *first_query),
                     .self = s->self ? tape_upload(&tape, self, s->queries, sizeof *self) : NULL,
                     .k = s->k,
                     .index = tape_memory(&tape, n + 1, sizeof(int32_t)),

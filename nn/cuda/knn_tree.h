@@ -67,7 +67,8 @@ static __device__ inline real *knn_box(const KnnTree &tree, int level, size_t no
     return tree.box[level] + row * KNN_WIDTH + node % KNN_WIDTH;
 }
 
-// The cloud of row i: the last that begins there or before, if each but the first begins `gap` rows later.
+// The cloud of row i: the last that begins there or before. `gap` rows more, which i counts, stand before each cloud
+// but the first.
 static __device__ inline size_t knn_cloud(const int32_t *first, size_t clouds, size_t i, size_t gap = 0) {
     size_t cloud = 0;
     for (size_t end = clouds; cloud + 1 < end;) {
