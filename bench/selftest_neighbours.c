@@ -14,10 +14,10 @@ typedef struct Search {
     size_t points, queries, extra;
     int k;
     bool self, equal; // queries are the points themselves; all points coincide
-    size_t clouds;
+    size_t scenes;
 } Search;
 
-enum { MAX_CLOUDS = 8 };
+enum { MAX_SCENES = 8 };
 
 static const Search searches[] = {
     {"10,000 points on a surface, k 16", 10000, 3000, 0, 16, false, false, 1},
@@ -28,8 +28,8 @@ static const Search searches[] = {
     {"no point", 0, 7, 0, 2, false, false, 1},
     {"no query", 100, 0, 0, 2, false, false, 1},
     {"all points at one place: ties", 1000, 100, 0, 12, false, true, 1},
-    {"eight clouds, each among itself", 20000, 20000, 0, 10, true, false, 8},
-    {"six clouds, two of them without points", 20, 300, 1, 3, false, false, 6},
+    {"eight scenes, each among itself", 20000, 20000, 0, 10, true, false, 8},
+    {"six scenes, two of them without points", 20, 300, 1, 3, false, false, 6},
 };
 static const Search large_search = {"131,072 points on a surface, k 16", 131072, 131072, 0, 16, true, false, 1};
 
@@ -42,9 +42,9 @@ static void make_points(const Search *s, uint32_t stream, size_t count, real *x,
         for (size_t c = 0; c < s->extra; c++) extra[s->extra * i + c] = random_uniform(key, 8 * i + 3 + c);
 }
 
-// Where each cloud begins, and where the last ends: none has fewer rows than the one before.
-static void make_table(size_t clouds, size_t rows, int32_t first[MAX_CLOUDS + 1]) {
-    for (size_t c = 0; c <= clouds; c++) first[c] = (int32_t)(rows * c * c * c / (clouds * clouds * clouds));
+// Where each scene begins, and where the last ends: none has fewer rows than the one before.
+static void make_table(size_t scenes, size_t rows, int32_t first[MAX_SCENES + 1]) {
+    for (size_t c = 0; c <= scenes; c++) first[c] = (int32_t)(rows * c * c * c / (scenes * scenes * scenes));
 }
 
 typedef struct Found {
@@ -56,11 +56,11 @@ typedef struct Found {
 static Status search(Device *device, const Search *s, const real *point, const real *extra, const real *query,
                      const real *query_extra, const int32_t *self, Found *found, Error *err) {
     size_t k = (size_t)s->k, n = s->queries * k;
-    size_t table = s->clouds + 1;
-    int32_t first_point[MAX_CLOUDS + 1], first_query[MAX_CLOUDS + 1];
+    size_t table = s->scenes + 1;
+    int32_t first_point[MAX_SCENES + 1], first_query[MAX_SCENES + 1];
     Tape tape;
-    make_table(s->clouds, s->points, first_point);
-    make_table(s->clouds, s->queries, first_query);
+    make_table(s->scenes, s->points, first_point);
+    make_table(s->scenes, s->queries, first_query);
     tape_init(&tape, device);
     KnnArgs args = {.points = s->points,
                     .queries = s->queries,
@@ -69,9 +69,8 @@ static Status search(Device *device, const Search *s, const real *point, const r
                     .extra = s->extra,
                     .point_extra = tape_upload(&tape, extra, s->extra * s->points, sizeof *extra),
                     .query_extra = tape_upload(&tape, query_extra, s->extra * s->queries, sizeof *query_extra),
-                    .clouds = s->clouds,
-                    .first_point = tape_upload(&tape, first_point, table, sizeof *first_point),
-                    .first_query = tape_upload(&tape, first_query, table, sizeof *first_query),
+                    .point_scenes = {s->scenes, tape_upload(&tape, first_point, table, sizeof *first_point)},
+                    .query_scenes = {s->scenes, tape_upload(&tape, first_query, table, sizeof *first_query)},
                     .self = s->self ? tape_upload(&tape, self, s->queries, sizeof *self) : NULL,
                     .k = s->k,
                     .index = tape_memory(&tape, n + 1, sizeof(int32_t)),

@@ -21,8 +21,8 @@ from scipy.spatial import cKDTree
 class KnnArgs(ctypes.Structure):
     _fields_ = [("points", ctypes.c_size_t), ("queries", ctypes.c_size_t), ("point", ctypes.c_void_p),
                 ("query", ctypes.c_void_p), ("extra", ctypes.c_size_t), ("point_extra", ctypes.c_void_p),
-                ("query_extra", ctypes.c_void_p), ("clouds", ctypes.c_size_t), ("first_point", ctypes.c_void_p),
-                ("first_query", ctypes.c_void_p), ("self", ctypes.c_void_p), ("guesses", ctypes.c_bool),
+                ("query_extra", ctypes.c_void_p), ("point_scenes", ctypes.c_size_t), ("first_point", ctypes.c_void_p),
+                ("query_scenes", ctypes.c_size_t), ("first_query", ctypes.c_void_p), ("self", ctypes.c_void_p), ("guesses", ctypes.c_bool),
                 ("guess", ctypes.c_void_p), ("k", ctypes.c_int),
                 ("index", ctypes.c_void_p), ("distance2", ctypes.c_void_p), ("visited", ctypes.c_void_p)]
 
@@ -65,8 +65,8 @@ class Vpd:
         visited = np.zeros(1, np.uint64)
         dims = 0 if extra is None else extra.shape[1]
         more = 0 if extra is None else extra.ctypes.data
-        a = KnnArgs(len(point), len(point), point.ctypes.data, point.ctypes.data, dims, more, more, 0, None, None,
-                    None, False, None, k, index.ctypes.data, distance.ctypes.data, visited.ctypes.data)
+        a = KnnArgs(len(point), len(point), point.ctypes.data, point.ctypes.data, dims, more, more, 0, None, 0,
+                    None, None, False, None, k, index.ctypes.data, distance.ctypes.data, visited.ctypes.data)
         start = time.perf_counter()
         self.lib.knn(self.device, ctypes.byref(a))
         return time.perf_counter() - start, index, distance, visited[0] / len(point)

@@ -142,8 +142,7 @@ typedef struct Index {
 
 static Index index_points(Planning *p, Points points) {
     Index out = {.points = points};
-    KnnArgs args = {
-        .points = points.first[p->scenes], .point = points.x, .clouds = p->scenes, .first_point = points.table};
+    KnnArgs args = {.points = points.first[p->scenes], .point = points.x, .point_scenes = {p->scenes, points.table}};
     if (!p->device->failed) knn_index(p->device, &p->device->scratch, &args, &out.sorted);
     return out;
 }
@@ -163,8 +162,7 @@ static GnnEdges nearest_edges(Planning *p, Index index, Points queries, const in
     k = min_size(k, self && most ? most - 1 : most);
     KnnArgs args = {.queries = groups,
                     .query = queries.x,
-                    .clouds = p->scenes,
-                    .first_query = queries.table,
+                    .query_scenes = {p->scenes, queries.table},
                     .self = self,
                     .k = (int)k,
                     .index = tape_memory(p->tape, groups * k, sizeof *args.index)};

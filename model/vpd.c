@@ -328,7 +328,7 @@ static void set_rows(Tape *tape, size_t count, Scene *const *scenes, const size_
         size_t present = scene_present(scenes[s])->x->rows;
         particle[s + 1] = particle[s] + (int32_t)present;
         ray[s + 1] = ray[s] + (int32_t)per_scene[s];
-        all.most = present > all.most ? present : all.most;
+        particles->most = present > particles->most ? present : particles->most;
     }
     all.first = tape_upload(tape, host, 2 * (count + 1), sizeof *host);
     drawn.first = all.first + count + 1;

@@ -6,7 +6,7 @@
 #include "nn/real.h"
 
 #ifdef __CUDACC__
-#define ELEMENT __host__ __device__ static inline
+#define ELEMENT static __host__ __device__ __forceinline__
 #else
 #define ELEMENT static inline
 #endif

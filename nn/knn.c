@@ -4,18 +4,17 @@
 #include "base/check.h"
 #include "nn/backend.h"
 
-static size_t count_clouds(const KnnArgs *args) { return args->clouds ? args->clouds : 1; }
-
 void knn_index(Device *device, Arena *memory, const KnnArgs *args, KnnIndex *index) {
-    CHECK(args->extra <= KNN_MAX_EXTRA && args->points <= INT32_MAX && (args->clouds <= 1 || args->first_point));
-    *index = (KnnIndex){args->points, args->extra, count_clouds(args), NULL};
+    CHECK(args->extra <= KNN_MAX_EXTRA && args->points <= INT32_MAX &&
+          (args->point_scenes.scenes <= 1 || args->point_scenes.first));
+    *index = (KnnIndex){args->points, args->extra, scene_rows_count(args->point_scenes), NULL};
     if (!device->failed) device->nn->knn_index(device, memory, args, index);
 }
 
 void knn_search(Device *device, const KnnIndex *index, const KnnArgs *args) {
     if (device->failed || args->queries == 0 || args->k <= 0) return;
-    CHECK(index->extra == args->extra && index->clouds == count_clouds(args));
-    CHECK(args->clouds <= 1 || (args->first_query && args->queries <= INT32_MAX && !args->guess));
+    CHECK(index->extra == args->extra && index->scenes == scene_rows_count(args->query_scenes));
+    CHECK(index->scenes == 1 || (args->query_scenes.first && args->queries <= INT32_MAX && !args->guess));
     ArenaMark mark = arena_mark(&device->scratch);
     device->nn->knn_search(device, index, args);
     arena_release(&device->scratch, mark);
@@ -46,19 +45,22 @@ static void to_host(Device *device, void *host, const void *memory, size_t bytes
     if (memory != host && !device->failed) device->nn->download(device, host, memory, bytes);
 }
 
+static const int32_t *rows_from_host(Device *device, SceneRows rows) {
+    return from_host(device, rows.first, (rows.scenes + 1) * sizeof *rows.first);
+}
+
 void knn_host(Device *device, const KnnArgs *args) {
     size_t points = args->points * sizeof(real), queries = args->queries * sizeof(real),
            found = args->queries * (size_t)args->k;
     ArenaMark mark = arena_mark(&device->scratch);
-    size_t table = (args->clouds + 1) * sizeof(int32_t);
     KnnArgs on_device = *args;
     CHECK(!args->guesses);
     on_device.point = from_host(device, args->point, 3 * points);
     on_device.query = from_host(device, args->query, 3 * queries);
     on_device.point_extra = from_host(device, args->point_extra, args->extra * points);
     on_device.query_extra = from_host(device, args->query_extra, args->extra * queries);
-    on_device.first_point = from_host(device, args->first_point, table);
-    on_device.first_query = from_host(device, args->first_query, table);
+    on_device.point_scenes.first = rows_from_host(device, args->point_scenes);
+    on_device.query_scenes.first = rows_from_host(device, args->query_scenes);
     on_device.self = from_host(device, args->self, args->queries * sizeof(int32_t));
     on_device.index = for_host(device, args->index, found * sizeof(int32_t));
     on_device.distance2 = for_host(device, args->distance2, found * sizeof(real));

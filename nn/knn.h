@@ -11,6 +11,7 @@
 #define VPD_NN_KNN_H
 
 #include "nn/device.h"
+#include "nn/scene_rows.h"
 
 enum { KNN_MAX_EXTRA = 4 };
 
@@ -18,19 +19,15 @@ enum { KNN_MAX_EXTRA = 4 };
 // their lengths). All coordinates are finite.
 typedef struct KnnArgs {
     size_t points, queries;
-    const real *point;       // (points, 3) metres
-    const real *query;       // (queries, 3)
-    size_t extra;            // 0 .. KNN_MAX_EXTRA
-    const real *point_extra; // (points, extra) or NULL
-    const real *query_extra; // (queries, extra) or NULL
-    // Several clouds: their points stand one behind the other, and so do their queries. A query sees only the points of
-    // its own cloud. Tables say where each begins and, at last, where all end.
-    size_t clouds;              // 0: one
-    const int32_t *first_point; // (clouds + 1); with one cloud may be NULL
-    const int32_t *first_query; // (clouds + 1); with one cloud may be NULL
-    const int32_t *self;        // (queries) index of a point that is no neighbour of the query, -1 none; or NULL
-    bool guesses;               // of knn_index: searches for the nearest with guesses follow
-    const int32_t *guess; // (queries) with k = 1, one cloud and no `self`, a point near to each query, which makes
+    const real *point;                    // (points, 3) metres
+    const real *query;                    // (queries, 3)
+    size_t extra;                         // 0 .. KNN_MAX_EXTRA
+    const real *point_extra;              // (points, extra) or NULL
+    const real *query_extra;              // (queries, extra) or NULL
+    SceneRows point_scenes, query_scenes; // of as many scenes each: a query sees only the points of its own
+    const int32_t *self;  // (queries) index of a point that is no neighbour of the query, -1 none; or NULL
+    bool guesses;         // of knn_index: searches for the nearest with guesses follow
+    const int32_t *guess; // (queries) with k = 1, one scene and no `self`, a point near to each query, which makes
                           // the search faster; may be `index`; or NULL. Used after `guesses`
     int k;
     int32_t *index;    // (queries, k) nearest first, ties by smaller index; -1 where there are fewer than k
@@ -40,8 +37,8 @@ typedef struct KnnArgs {
 
 // Sorted points for several searches.
 typedef struct KnnIndex {
-    size_t points, extra, clouds;
-    void *tree; // the back end's own
+    size_t points, extra, scenes; // at least one scene
+    void *tree;                   // the back end's own
 } KnnIndex;
 
 // On device memory. These fail the device when there is no memory.

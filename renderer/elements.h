@@ -5,13 +5,8 @@
 #ifndef VPD_RENDERER_ELEMENTS_H
 #define VPD_RENDERER_ELEMENTS_H
 
-#include "nn/real.h"
+#include "nn/element.h"
 
-#ifdef __CUDACC__
-#define ELEMENT static __host__ __device__ __forceinline__
-#else
-#define ELEMENT static inline
-#endif
 // The CPU's ops put a vectorisable exp here before they include this file.
 #ifndef ELEMENT_EXP
 #define ELEMENT_EXP real_exp

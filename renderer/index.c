@@ -49,9 +49,9 @@ RendererIndex *renderer_index_build(Tape *tape, const Renderer *renderer, const 
     if (!index) return (RendererIndex *)&nothing; // the device has failed: nobody reads it
     *index = nothing;
     index->count = particles->x->rows;
-    index->scenes = particles->scenes.scenes > 1 ? particles->scenes.scenes : 1;
+    index->scenes = scene_rows_count(particles->scenes);
     CHECK(index->count < INT32_MAX);
-    make_tables(tape, index->scenes > 1 ? particles->scenes.most : index->count, index);
+    make_tables(tape, index->scenes > 1 ? particles->most : index->count, index);
     IndexArgs args = {.count = index->count,
                       .scenes = particles->scenes,
                       .x = particles->x->value,

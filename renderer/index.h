@@ -8,15 +8,9 @@
 #define VPD_RENDERER_INDEX_H
 
 #include "nn/device.h"
+#include "nn/scene_rows.h"
 
 enum { INDEX_LEVELS = 7 };
-
-// Particles or rays of several scenes, one behind the other: scene s has rows first[s] .. first[s + 1] - 1.
-typedef struct SceneRows {
-    size_t scenes;        // 0 or 1: all rows are one scene's
-    size_t most;          // particles of the largest scene; not used with one, or for rays
-    const int32_t *first; // (scenes + 1) device memory; not used with one
-} SceneRows;
 
 // Summary of the particles.
 typedef struct IndexFound {

@@ -33,17 +33,6 @@ ELEMENT uint32_t march_hash(int32_t i, int32_t j, int32_t k) {
     return h ^ (h >> 13);
 }
 
-// The scene that a row belongs to. Scenes may be empty.
-ELEMENT uint32_t march_scene(const SceneRows *rows, size_t row) {
-    uint32_t low = 0;
-    for (uint32_t high = (uint32_t)rows->scenes; low + 1 < high;) {
-        uint32_t middle = (low + high) / 2;
-        if ((size_t)rows->first[middle] <= row) low = middle;
-        else high = middle;
-    }
-    return low;
-}
-
 // Where a scene's cell is in the lists, and in the marks of a level.
 ELEMENT uint32_t march_bucket(const RendererIndex *index, uint32_t scene, int32_t i, int32_t j, int32_t k) {
     return scene * (index->mask + 1) + (march_hash(i, j, k) & index->mask);

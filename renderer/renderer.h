@@ -48,6 +48,7 @@ typedef struct RendererParticles {
     const real *radius; // (N) metres, device memory; no gradient
     real reach;         // the largest of them (renderer_reach); particles with a larger one are not seen
     SceneRows scenes;
+    size_t most; // with several scenes: particles of the largest
 } RendererParticles;
 
 // Device memory.

@@ -218,12 +218,7 @@ static inline int scene_of_ray(const Scene *s, size_t ray) {
 }
 
 static inline SceneRows scene_rows(Scene *s, const int32_t first[SPLIT_SCENES + 1]) {
-    SceneRows rows = {.scenes = SPLIT_SCENES, .first = tape_upload(&s->tape, first, SPLIT_SCENES + 1, sizeof *first)};
-    for (int i = 0; i < SPLIT_SCENES; i++) {
-        size_t count = (size_t)(first[i + 1] - first[i]);
-        rows.most = count > rows.most ? count : rows.most;
-    }
-    return rows;
+    return (SceneRows){SPLIT_SCENES, tape_upload(&s->tape, first, SPLIT_SCENES + 1, sizeof *first)};
 }
 
 // Everything of one forward pass.
@@ -240,6 +235,7 @@ static inline void scene_place(Scene *s, Drawn *d) {
     d->rays = renderer_rays(&s->tape, s->R, s->origin, s->direction, s->jitter, s->background);
     if (s->split) {
         d->particles.scenes = scene_rows(s, s->first_particle);
+        d->particles.most = s->N - s->N / 2; // of the last
         d->rays->scenes = scene_rows(s, s->first_ray);
     }
     d->index = renderer_index_build(&s->tape, &s->renderer, &d->particles);

@@ -212,13 +212,13 @@ static void build(Device *device, Arena *memory, const KnnArgs *a, KnnTree *tree
 }
 
 void CPU_FN(knn_index)(Device *device, Arena *memory, const KnnArgs *a, KnnIndex *index) {
-    KnnTree *trees = index->tree = arena_array(memory, index->clouds, sizeof *trees);
+    KnnTree *trees = index->tree = arena_array(memory, index->scenes, sizeof *trees);
     if (!trees) device_no_memory(device, &memory->source, 0, "a neighbour search");
-    for (size_t cloud = 0; cloud < index->clouds && !device->failed; cloud++) {
-        KnnRows rows = knn_rows(a->first_point, a->points, cloud);
-        trees[cloud] =
+    for (size_t scene = 0; scene < index->scenes && !device->failed; scene++) {
+        KnnRows rows = knn_rows(a->point_scenes.first, a->points, scene);
+        trees[scene] =
             (KnnTree){.point = a->point, .dims = 3 + (int)a->extra, .begin = rows.begin, .points = rows.count};
-        build(device, memory, a, &trees[cloud]);
+        build(device, memory, a, &trees[scene]);
     }
     if (a->guesses && a->points && !device->failed && !list_around(device, memory, index, a))
         device_no_memory(device, &memory->source, 0, "the index of a neighbour search");

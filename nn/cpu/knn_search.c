@@ -242,11 +242,11 @@ static void write_answer(const KnnArgs *a, size_t query, const Nearest *near) {
 
 // Queries in the order in which they are answered.
 typedef struct Queries {
-    KnnRows all; // of the cloud
+    KnnRows all; // of the scene
     size_t count;
     int32_t *order; // (count) rows
     uint32_t *home; // leaf of each, in that order
-    real *known2;   // (queries of all clouds) how far the answer is at most, squared; or NULL
+    real *known2;   // (queries of all scenes) how far the answer is at most, squared; or NULL
 } Queries;
 
 // Answers `count` queries, those with the same home leaf together; returns how often one looked at a leaf.
@@ -317,7 +317,7 @@ static size_t try_guesses(Device *device, const KnnTree *tree, const KnnArgs *a,
     return left;
 }
 
-static void search_cloud(Device *device, const KnnTree *tree, const KnnArgs *a, KnnRows rows) {
+static void search_scene(Device *device, const KnnTree *tree, const KnnArgs *a, KnnRows rows) {
     bool guessed = a->guess && tree->around;
     int listed = a->k + (a->self ? 1 : 0);
     size_t looks = 0, each = LANES * nearest_bytes(listed), room = guessed ? rows.count : 0;
@@ -346,10 +346,10 @@ static void search_cloud(Device *device, const KnnTree *tree, const KnnArgs *a, 
 
 void CPU_FN(knn_search)(Device *device, const KnnIndex *index, const KnnArgs *a) {
     const KnnTree *trees = index->tree;
-    for (size_t cloud = 0; cloud < index->clouds && !device->failed; cloud++) {
-        KnnRows rows = knn_rows(a->first_query, a->queries, cloud);
+    for (size_t scene = 0; scene < index->scenes && !device->failed; scene++) {
+        KnnRows rows = knn_rows(a->query_scenes.first, a->queries, scene);
         ArenaMark mark = arena_mark(&device->scratch);
-        if (rows.count) search_cloud(device, &trees[cloud], a, rows);
+        if (rows.count) search_scene(device, &trees[scene], a, rows);
         arena_release(&device->scratch, mark);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trees that knn_index builds and knn_search walks, one for each cloud: leaves of eight points, boxes in groups of
+// The trees that knn_index builds and knn_search walks, one for each scene: leaves of eight points, boxes in groups of
 // eight.
 #ifndef VPD_NN_CPU_KNN_TREE_H
 #define VPD_NN_CPU_KNN_TREE_H
@@ -14,7 +14,7 @@ enum { KNN_AROUND = 16, KNN_BLOCKS = KNN_AROUND / LANES };      // points that a
 typedef struct KnnTree {
     const real *point; // as given; compared with the queries' address, never read after knn_index
     int dims, levels;
-    size_t begin, points, leaves;  // begin: the cloud's first point among those of all clouds
+    size_t begin, points, leaves;  // begin: the scene's first point among those of all scenes
     real *leaf;                    // (leaves, dims, 8) coordinates, infinity beyond the last point
     int32_t *id;                   // (leaves, 8) index of the point among all, INT32_MAX beyond the last
     size_t groups[KNN_MAX_LEVELS]; // level 0: groups of eight leaves; level l: of eight groups of level l - 1; the last
@@ -32,14 +32,14 @@ typedef struct KnnTree {
 // sure.
 void CPU_FN(knn_guess)(Device *device, const KnnTree *tree, const KnnArgs *args, real *known2);
 
-// Rows of a cloud.
+// Rows of a scene.
 typedef struct KnnRows {
     size_t begin, count;
 } KnnRows;
 
-static inline KnnRows knn_rows(const int32_t *first, size_t count, size_t cloud) {
+static inline KnnRows knn_rows(const int32_t *first, size_t count, size_t scene) {
     if (!first) return (KnnRows){0, count};
-    return (KnnRows){(size_t)first[cloud], (size_t)(first[cloud + 1] - first[cloud])};
+    return (KnnRows){(size_t)first[scene], (size_t)(first[scene + 1] - first[scene])};
 }
 
 // The coordinates of row i of x (rows of three) and extra (rows of `count`).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the tree of knn_tree.h: bounds of the points, a radix sort by clouds and cells, then boxes from the leaves
+// Builds the tree of knn_tree.h: bounds of the points, a radix sort by scenes and cells, then boxes from the leaves
 // upwards. A warp takes a part of the points, a leaf, a node.
 #include "nn/cuda/functions.h"
 #include "nn/cuda/knn_tree.h"
@@ -73,8 +73,8 @@ static __device__ uint64_t hilbert_number(uint32_t cell[3]) {
     return spread_bits(cell[0] ^ turned) << 2 | spread_bits(cell[1] ^ turned) << 1 | spread_bits(cell[2] ^ turned);
 }
 
-// Keys: the points' clouds, and behind them the numbers of their cells, in a cube around all points. The number of a
-// cloud has 1 + dropped bits; a cell's number loses those that have no place.
+// Keys: the points' scenes, and behind them the numbers of their cells, in a cube around all points. The number of a
+// scene has 1 + dropped bits; a cell's number loses those that have no place.
 static __global__ void find_cells(KnnArgs a, int dropped, const Bounds *bounds, uint64_t *key, int32_t *value) {
     constexpr int LAST = (1 << CELL_BITS) - 1;
     const Bounds b = *bounds;
@@ -85,7 +85,8 @@ static __global__ void find_cells(KnnArgs a, int dropped, const Bounds *bounds, 
             real u = edge > 0 ? (a.point[3 * i + d] - b.low[d]) / edge : 0; // in [0, 1]
             cell[d] = static_cast<uint32_t>(u * LAST);
         }
-        key[i] = knn_cloud(a.first_point, a.clouds, i) << (3 * CELL_BITS - dropped) | hilbert_number(cell) >> dropped;
+        key[i] = static_cast<uint64_t>(scene_of_row(&a.point_scenes, i, 0)) << (3 * CELL_BITS - dropped) |
+                 hilbert_number(cell) >> dropped;
         value[i] = static_cast<int32_t>(i);
     }
 }
@@ -104,23 +105,23 @@ static __device__ void write_first(const KnnTree &tree, int level, size_t node, 
     if (cuda_lane() == 0) tree.first[level][node] = first;
 }
 
-// Where the points of a cloud begin; `cloud` may be the number of clouds: where the last ends.
-static __device__ size_t first_point(const KnnArgs &a, size_t cloud) {
-    return a.first_point ? static_cast<size_t>(a.first_point[cloud]) : cloud * a.points;
+// Where the points of a scene begin; `scene` may be the number of scenes: where the last ends.
+static __device__ size_t first_point(const KnnArgs &a, size_t scene) {
+    return a.point_scenes.first ? static_cast<size_t>(a.point_scenes.first[scene]) : scene * a.points;
 }
 
-static __device__ KnnLeaves leaves_of(const KnnArgs &a, size_t cloud) {
-    size_t begin = first_point(a, cloud), count = first_point(a, cloud + 1) - begin,
-           first = (begin + KNN_GAP * cloud) / (KNN_GAP + 1) * KNN_WIDTH;
+static __device__ KnnLeaves leaves_of(const KnnArgs &a, size_t scene) {
+    size_t begin = first_point(a, scene), count = first_point(a, scene + 1) - begin,
+           first = (begin + KNN_GAP * scene) / (KNN_GAP + 1) * KNN_WIDTH;
     return {static_cast<unsigned>(first), static_cast<unsigned>(first + (count + KNN_WIDTH - 1) / KNN_WIDTH)};
 }
 
 static __global__ void fill_leaves(KnnTree tree, KnnArgs a, const int32_t *order) {
-    GRID_LOOP(cloud, tree.clouds) tree.cloud[cloud] = leaves_of(a, cloud);
+    GRID_LOOP(scene, tree.scenes) tree.scene[scene] = leaves_of(a, scene);
     WARP_LOOP(leaf, tree.nodes[0]) {
-        size_t cloud = knn_cloud(a.first_point, tree.clouds, leaf * KNN_WIDTH | KNN_GAP, KNN_GAP);
-        size_t place = first_point(a, cloud) + (leaf - leaves_of(a, cloud).first) * KNN_WIDTH + cuda_lane();
-        bool there = place < first_point(a, cloud + 1);
+        size_t scene = scene_of_row(&a.point_scenes, leaf * KNN_WIDTH | KNN_GAP, KNN_GAP);
+        size_t place = first_point(a, scene) + (leaf - leaves_of(a, scene).first) * KNN_WIDTH + cuda_lane();
+        bool there = place < first_point(a, scene + 1);
         int32_t id = there ? order[place] : INT32_MAX;
         tree.id[leaf * KNN_WIDTH + cuda_lane()] = id;
         write_first(tree, 0, leaf, id);
@@ -145,21 +146,21 @@ static __global__ void fill_nodes(KnnTree tree, int level) {
     }
 }
 
-// Sorts the points' numbers by clouds and cells; scratch memory.
+// Sorts the points' numbers by scenes and cells; scratch memory.
 static const int32_t *sort_points(Device *device, const KnnArgs *a) {
     size_t parts = (a->points + PART - 1) / PART, warps = CUDA_THREADS / CUDA_WARP;
     Bounds *bounds = static_cast<Bounds *>(device_scratch_bytes(device, parts * sizeof *bounds));
     CudaPairs list = cuda_pairs(device, a->points);
     LAUNCH(device, cuda_blocks(parts, warps), CUDA_THREADS, 0, find_bounds, a->points, a->point, bounds);
     LAUNCH(device, parts > 1 ? 1 : 0, CUDA_WARP, 0, join_bounds, parts, bounds);
-    int dropped = cuda_bits(a->clouds ? a->clouds - 1 : 0) - 1;
+    int dropped = cuda_bits(scene_rows_count(a->point_scenes) - 1) - 1;
     LAUNCH(device, cuda_blocks(a->points), CUDA_THREADS, 0, find_cells, *a, dropped, bounds, list.key, list.value);
     cuda_sort(device, &list, 1 + 3 * CELL_BITS);
     return list.value;
 }
 
 void knn_index_cuda(Device *device, Arena *memory, const KnnArgs *a, KnnIndex *index) {
-    if (!cuda_op(device, "knn index", a->points, a->extra, index->clouds)) return;
+    if (!cuda_op(device, "knn index", a->points, a->extra, index->scenes)) return;
     size_t bytes, warps = CUDA_THREADS / CUDA_WARP;
     knn_tree_at(index, nullptr, &bytes);
     index->tree = arena_alloc(memory, bytes);

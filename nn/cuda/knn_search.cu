@@ -19,7 +19,7 @@ template <int DIMS> struct Query {
     real x[DIMS];
     int32_t self;
     int k;
-    unsigned first_leaf, last_leaf; // of its cloud
+    unsigned first_leaf, last_leaf; // of its scene
     uint64_t nearest;               // lane i: the i-th nearest so far
     uint64_t *more;   // (k / 32 rounded up - 1, 32) shared memory: the further ones; each lane has a column
     uint64_t limit;   // what a neighbour must be below: the k-th
@@ -82,7 +82,7 @@ template <int DIMS> static __device__ void look_at_leaf(const KnnTree &tree, siz
 }
 
 // Each lane has a member of the node, of level - 1: the bits of its box's squared distance, CLOSED where it has no leaf
-// of the query's cloud.
+// of the query's scene.
 template <int DIMS>
 static __device__ unsigned open_node(const KnnTree &tree, int level, unsigned node, const Query<DIMS> &q) {
     unsigned member = node << KNN_WIDTH_BITS | cuda_lane();
@@ -112,7 +112,7 @@ static __device__ int next_member(const KnnTree &tree, int level, unsigned node,
     return lane;
 }
 
-// Whether one node of the level has all leaves of the query's cloud.
+// Whether one node of the level has all leaves of the query's scene.
 template <int DIMS> static __device__ bool has_all_leaves(const Query<DIMS> &q, int level) {
     int bits = level * KNN_WIDTH_BITS;
     return q.first_leaf >> bits == q.last_leaf >> bits;
@@ -177,7 +177,7 @@ template <int DIMS> static __global__ void search(KnnTree tree, KnnArgs a) {
         q.self = a.self ? a.self[query] : -1;
         q.nearest = q.limit = NEAREST_EMPTY;
         for (size_t i = cuda_lane(); i < more; i += CUDA_WARP) q.more[i] = NEAREST_EMPTY;
-        KnnLeaves leaves = tree.cloud[knn_cloud(a.first_query, tree.clouds, query)];
+        KnnLeaves leaves = tree.scene[scene_of_row(&a.query_scenes, query, 0)];
         q.first_leaf = leaves.first;
         q.last_leaf = leaves.end - 1;
         if (leaves.first < leaves.end) walk(tree, &q);

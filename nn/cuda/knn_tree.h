@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points in the order of the cells of a fine grid along a space-filling curve (Hilbert's), in leaves of 32; boxes of
 // the leaves, of 32 leaves, and so on, tell what a query may skip. Everything stands in one piece of device memory
-// whose layout follows from the numbers of points, clouds and coordinates, so that the host reads nothing back.
+// whose layout follows from the numbers of points, scenes and coordinates, so that the host reads nothing back.
 //
-// Each cloud has leaves and nodes of level 1 of its own: those of cloud c begin at node (p + 1023 c) / 1024, where p is
-// its first point. That is behind those of the clouds before, and the host need not know p. All share the nodes above.
+// Each scene has leaves and nodes of level 1 of its own: those of scene c begin at node (p + 1023 c) / 1024, where p is
+// its first point. That is behind those of the scenes before, and the host need not know p. All share the nodes above.
 #ifndef VPD_NN_CUDA_KNN_TREE_H
 #define VPD_NN_CUDA_KNN_TREE_H
 
@@ -15,9 +15,9 @@
 constexpr int KNN_MAX_DIMS = 3 + KNN_MAX_EXTRA, KNN_MAX_LEVELS = 7; // 32^7 points: more than an int32 counts
 constexpr int KNN_WIDTH_BITS = 5;
 constexpr size_t KNN_WIDTH = CUDA_WARP;               // points of a leaf, members of a node
-constexpr size_t KNN_GAP = KNN_WIDTH * KNN_WIDTH - 1; // places between clouds, at most
+constexpr size_t KNN_GAP = KNN_WIDTH * KNN_WIDTH - 1; // places between scenes, at most
 
-// Where the leaves of a cloud are.
+// Where the leaves of a scene are.
 struct KnnLeaves {
     unsigned first, end;
 };
@@ -25,10 +25,10 @@ struct KnnLeaves {
 // A node of level 0 is a leaf, whose members are points. The last level has one node, the root.
 struct KnnTree {
     int dims, levels;
-    size_t points, clouds;
-    KnnLeaves *cloud;               // (clouds)
-    real *leaf;                     // (nodes[0], dims, 32) coordinates, infinity beyond the cloud's last point
-    int32_t *id;                    // (nodes[0], 32) index of the point, INT32_MAX beyond the cloud's last
+    size_t points, scenes;
+    KnnLeaves *scene;               // (scenes)
+    real *leaf;                     // (nodes[0], dims, 32) coordinates, infinity beyond the scene's last point
+    int32_t *id;                    // (nodes[0], 32) index of the point, INT32_MAX beyond the scene's last
     size_t nodes[KNN_MAX_LEVELS];   // at least one
     real *box[KNN_MAX_LEVELS];      // (nodes / 32, 2 low and high, dims, 32); low = infinity of an empty node
     int32_t *first[KNN_MAX_LEVELS]; // (nodes) smallest index inside
@@ -46,8 +46,8 @@ static inline KnnTree knn_tree_at(const KnnIndex *index, void *memory, size_t *b
     };
     tree.dims = static_cast<int>(dims);
     tree.points = index->points;
-    tree.clouds = index->clouds;
-    size_t members = tree.points + KNN_GAP * (tree.clouds - 1); // places for points
+    tree.scenes = index->scenes;
+    size_t members = tree.points + KNN_GAP * (tree.scenes - 1); // places for points
     for (; tree.levels == 0 || members > 1; tree.levels++) {
         CHECK(tree.levels < KNN_MAX_LEVELS);
         members = members ? (members + KNN_WIDTH - 1) / KNN_WIDTH : 1;
@@ -57,7 +57,7 @@ static inline KnnTree knn_tree_at(const KnnIndex *index, void *memory, size_t *b
         tree.first[tree.levels] = static_cast<int32_t *>(take(members));
         tree.nodes[tree.levels] = members;
     }
-    tree.cloud = static_cast<KnnLeaves *>(take(2 * tree.clouds));
+    tree.scene = static_cast<KnnLeaves *>(take(2 * tree.scenes));
     return tree;
 }
 
@@ -65,18 +65,6 @@ static inline KnnTree knn_tree_at(const KnnIndex *index, void *memory, size_t *b
 static __device__ inline real *knn_box(const KnnTree &tree, int level, size_t node, int side) {
     size_t row = node / KNN_WIDTH * 2 * static_cast<size_t>(tree.dims) + static_cast<size_t>(side);
     return tree.box[level] + row * KNN_WIDTH + node % KNN_WIDTH;
-}
-
-// The cloud of row i: the last that begins there or before. `gap` rows more, which i counts, stand before each cloud
-// but the first.
-static __device__ inline size_t knn_cloud(const int32_t *first, size_t clouds, size_t i, size_t gap = 0) {
-    size_t cloud = 0;
-    for (size_t end = clouds; cloud + 1 < end;) {
-        size_t middle = (cloud + end) / 2;
-        if (static_cast<size_t>(first[middle]) + gap * middle <= i) cloud = middle;
-        else end = middle;
-    }
-    return cloud;
 }
 
 // Coordinate d of row i of x (rows of three) and extra (rows of `count`).

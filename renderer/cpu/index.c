@@ -57,7 +57,7 @@ static void scatter(const IndexArgs *a, size_t first, size_t last, int32_t *next
     RendererIndex *index = a->index;
     for (size_t p = first; p < last; p++) {
         if (index->packed[4 * p + 3] == 0) continue;
-        uint32_t scene = march_scene(&a->scenes, p);
+        uint32_t scene = scene_of_row(&a->scenes, p, 0);
         CellBox box = march_cell_box(index, a->x + 3 * p, a->radius[p]);
         for (int32_t i = box.low[0]; i <= box.high[0]; i++)
             for (int32_t j = box.low[1]; j <= box.high[1]; j++)

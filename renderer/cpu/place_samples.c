@@ -101,7 +101,7 @@ static size_t place_ray(const PlaceSamplesArgs *a, Candidates *candidates, size_
     March march;
     Nearest near;
     near.room = out->neighbours;
-    if (!march_start(&march, a->index, march_scene(&a->scenes, ray), a->origin + 3 * ray, a->direction + 3 * ray,
+    if (!march_start(&march, a->index, scene_of_row(&a->scenes, ray, 0), a->origin + 3 * ray, a->direction + 3 * ray,
                      a->jitter ? a->jitter[ray] : (real)0.5, a->delta, a->near, a->far))
         return 0;
     for (real z, q[3]; *at < end && march_next(&march, a->index, &z, q);) {

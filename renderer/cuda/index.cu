@@ -101,7 +101,7 @@ static __global__ void list_cells(IndexArgs a, RendererIndex index, const int32_
                                   int32_t *particle) {
     GRID_LOOP(p, a.count) {
         if (index.packed[4 * p + 3] == 0) continue;
-        uint32_t scene = march_scene(&a.scenes, p);
+        uint32_t scene = scene_of_row(&a.scenes, p, 0);
         CellBox box = march_cell_box(&index, a.x + 3 * p, a.radius[p]);
         int32_t at = first[p];
         for (int32_t i = box.low[0]; i <= box.high[0]; i++)

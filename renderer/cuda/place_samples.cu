@@ -71,8 +71,8 @@ static __global__ void __launch_bounds__(THREADS, 7) // 64 registers on 7 blocks
         March march;
         Nearest<SLOTS> near;
         real z, q[3], xi = a.jitter ? a.jitter[ray] : static_cast<real>(0.5);
-        bool meets = march_start(&march, &index, march_scene(&a.scenes, ray), a.origin + 3 * ray, a.direction + 3 * ray,
-                                 xi, a.delta, a.near, a.far);
+        bool meets = march_start(&march, &index, scene_of_row(&a.scenes, ray, 0), a.origin + 3 * ray,
+                                 a.direction + 3 * ray, xi, a.delta, a.near, a.far);
         while (meets && at < end && march_next(&march, &index, &z, q)) {
             int32_t first = index.start[march.bucket], last = index.start[march.bucket + 1];
             find_nearest(index, first, last, q, neighbours, &near);
