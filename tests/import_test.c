@@ -131,6 +131,24 @@ static void test_apc(void **state) {
     dataset_close(dataset);
 }
 
+// Neither layout has times: a video takes them from the frames per second that are given.
+static void test_video_without_times(void **state) {
+    (void)state;
+    void (*const layouts[])(void) = {write_hololens, write_apc};
+    for (int i = 0; i < 2; i++) {
+        ImportOptions options = usual();
+        layouts[i]();
+        options.format = i ? "apc" : "hololens";
+        options.as = AS_VIDEO;
+        refuse(options, "--as video needs --fps N, since the recording has no times");
+        options.fps = 20;
+        Dataset *dataset = import_good(options);
+        assert_true(dataset_episode(dataset, 0)->F == 9 && dataset_episode(dataset, 0)->V == 1);
+        assert_close(dataset_episode(dataset, 0)->time_step, 0.05, 1e-12, 0);
+        dataset_close(dataset);
+    }
+}
+
 // A smaller, thinned result still agrees with itself: K was scaled with the pictures.
 static void test_resize(void **state) {
     (void)state;
@@ -315,17 +333,12 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_hololens),
-        TEST(test_windows),
-        TEST(test_apc),
-        TEST(test_resize),
-        TEST(test_depth_of_other_size),
-        TEST(test_lost_pose),
-        TEST(test_skip_bad),
-        TEST(test_wrong_folders),
-        TEST(test_nothing_left),
-        TEST(test_threads),
-        TEST(test_planted_error),
+        TEST(test_hololens),      TEST(test_windows),
+        TEST(test_apc),           TEST(test_video_without_times),
+        TEST(test_resize),        TEST(test_depth_of_other_size),
+        TEST(test_lost_pose),     TEST(test_skip_bad),
+        TEST(test_wrong_folders), TEST(test_nothing_left),
+        TEST(test_threads),       TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

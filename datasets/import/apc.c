@@ -7,6 +7,7 @@
 #include "datasets/import/listing.h"
 #include "datasets/import/text.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_scene(const char *folder) { return has_file(folder, "cam.info.txt"); }
@@ -14,7 +15,7 @@ static bool is_scene(const char *folder) { return has_file(folder, "cam.info.txt
 static Status add_picture(const char *scene, const char *frame, const double K[9], const double pose[16], PosedSet *out,
                           Error *err) {
     char colour[64], depth[64];
-    PosedImage image = {0};
+    PosedImage image = {.time = NAN};
     snprintf(colour, sizeof colour, "%.20s.color.png", frame);
     snprintf(depth, sizeof depth, "%.20s.depth.png", frame);
     memcpy(image.lens.K, K, sizeof image.lens.K);

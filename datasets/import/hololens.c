@@ -6,6 +6,7 @@
 #include "datasets/import/listing.h"
 #include "datasets/import/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ static bool is_episode(const char *folder) {
 // Adds one picture with the pose of its line. The name comes from a list: its path must lie beneath images/.
 static Status add_picture(const char *folder, const char *name, const double K[9], const double pose[16], PosedSet *out,
                           Error *err) {
-    PosedImage image = {0};
+    PosedImage image = {.time = NAN};
     char images[FILE_PATH_SIZE], depths[FILE_PATH_SIZE], stem[FILE_PATH_SIZE], depth[FILE_PATH_SIZE + 16];
     const char *dot = strrchr(name, '.');
     memcpy(image.lens.K, K, sizeof image.lens.K);
