@@ -177,10 +177,12 @@ static void add_counts(PairStats *sum, const ErrorList *list) {
     sum->tested = tested;
 }
 
+// `counts` is NULL for two moments of one camera.
 static Status compare(Work *work, const Shot *a, const Shot *b, ErrorList *pair, ErrorList *episode, PairStats *counts,
                       Error *err) {
     ErrorList here = {0};
-    Status status = reproject_add(a, b, work->points, &here, where_add, work->where, err);
+    PointSeen *seen = counts ? where_add : where_add_moments;
+    Status status = reproject_add(a, b, work->points, &here, seen, work->where, err);
     if (!status) status = error_list_append(pair, &here, err);
     if (!status) status = error_list_append(episode, &here, err);
     if (counts) add_counts(counts, &here);

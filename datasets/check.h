@@ -38,6 +38,7 @@ typedef enum Guess { // hypotheses about cameras and depth; the first: no mistak
     GUESS_OPENGL,
     GUESS_INVERSE,
     GUESS_INVERSE_OPENGL,
+    GUESS_ROTATION_TRANSPOSED,
     GUESS_HALF_PIXEL_LESS,
     GUESS_HALF_PIXEL_MORE,
     GUESS_MIRRORED,
@@ -51,14 +52,15 @@ typedef enum Guess { // hypotheses about cameras and depth; the first: no mistak
     GUESS_W_LAST,
     GUESS_W_FIRST,
     GUESS_TEXT_ORDER,
-    GUESS_NEXT_CAMERA, // from here on with a number: how many views further
-    GUESS_EXCHANGED,   // first view * V + second view
-    GUESS_LATE,        // frames of the evidence by which pictures come after poses
-    GUESS_SCALE,       // of depth against poses
-    GUESS_DISTORTED,   // k1
-    GUESS_OTHER_SIZE,  // factor of fx, fy, cx, cy
-    GUESS_FOCAL,       // of fx and fy
-    GUESS_STRETCHED_X, // of fx, about the middle
+    GUESS_NEXT_CAMERA,     // from here on with a number: how many views further
+    GUESS_EXCHANGED,       // first view * V + second view
+    GUESS_EXCHANGED_POSES, // the same; each view keeps its lens
+    GUESS_LATE,            // frames of the evidence by which pictures come after poses
+    GUESS_SCALE,           // of depth against poses
+    GUESS_DISTORTED,       // k1
+    GUESS_OTHER_SIZE,      // factor of fx, fy, cx, cy
+    GUESS_FOCAL,           // of fx and fy
+    GUESS_STRETCHED_X,     // of fx, about the middle
     GUESS_STRETCHED_Y,
     GUESS_COUNT
 } Guess;

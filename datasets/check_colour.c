@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colour against depth. Points on which two views agree in depth should agree in colour, up to a gain and an offset of
 // each pair of images. Hypotheses move the colour pictures against depth, or exchange them, on the same points.
-#include "base/camera.h"
-#include "datasets/check_private.h"
+#include "datasets/check_match.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MATCHES_MAX = 16000,
     MATCHES_MIN = 300, // fewer decide nothing
     MATCHES_SHUFFLED = 500,
-    TRIED = 8,            // pixels for each match that is wanted
     SEARCH_MATCHES = 800, // used by a search
     FRAMES_OFF_MAX = 4,
-    MOVING_MOMENTS = 6,
-    MOVING_PARTNERS = 3, // views that each view is compared with there
-    MOVING_POINTS = 800,
-    VIEW_MATCHES_MIN = 100, // of one view
-    UNKNOWN_MAX = 2         // neighbours without depth; at the rim of an object there are three
+    VIEW_MATCHES_MIN = 100 // of one view
 };
-#define SAME_SURFACE 0.03  // relative difference of depth
-#define MOVED 0.05         // relative change of depth from one kept frame to the next
 #define CLEARLY_BETTER 0.5 // largest ratio of 1 - correlation, after to before,
 #define MARGIN 0.04        // and how much the correlation must rise
 #define BELONGS 0.97       // no hypothesis is tried above this correlation
@@ -34,16 +25,11 @@ enum {
 #define COHERENT 0.6       // smallest correlation of neighbouring pixels in texture; noise has less
 #define SHIFT_SHARE 0.1    // of the width: the largest shift that is searched
 
-typedef struct Match {
-    int pair, image[2];
-    float xy[2][2]; // in the grid of the camera
-} Match;
-
 typedef struct Colours {
     const Evidence *evidence;
     StoredMap *base; // (images) from the grid of the camera to the colour picture, as geometry has it
-    Match *matches;
-    int count, step; // every step-th is used
+    Matches matches;
+    int step; // every step-th is used
     ColourGuess guess;
     double number[2];
 } Colours;
@@ -100,18 +86,39 @@ static bool grey_at(const KeptImage *image, double x, double y, double *out) {
     return true;
 }
 
-static bool colour_of(const Colours *colours, const Match *match, int end, double *out) {
-    double x = match->xy[end][0], y = match->xy[end][1];
+// Difference from the mean of four pixels a sixteenth of the width away, which removes vignetting and shading.
+static bool detail(const KeptImage *image, double x, double y, double *out) {
+    double r = fmax(2, image->W / 16.0), sum = 0, value;
+    int count = 0;
+    for (int i = 0; i < 4; i++) {
+        if (!grey_at(image, x + r * (i == 0) - r * (i == 1), y + r * (i == 2) - r * (i == 3), &value)) continue;
+        sum += value;
+        count++;
+    }
+    if (!grey_at(image, x, y, &value) || count < 2) return false;
+    *out = value - sum / count;
+    return true;
+}
+
+// The picture in which a match's colour lies, and the position there; NULL when there is none.
+static const KeptImage *place_colour(const Colours *colours, const Match *match, int end, double *x, double *y) {
     StoredMap alone;
     int image = match->image[end], source = source_image(colours, image);
-    if (source < 0 || !colours->evidence->images[source].grey) return false;
-    if (colours->guess != COLOUR_DEPTH_ALONE) map_point(&colours->base[image], &x, &y);
+    if (source < 0 || !colours->evidence->images[source].grey) return NULL;
+    *x = match->xy[end][0], *y = match->xy[end][1];
+    if (colours->guess != COLOUR_DEPTH_ALONE) map_point(&colours->base[image], x, y);
     else {
         alone = colours->base[colours->evidence->image_count + image];
-        map_point(&alone, &x, &y);
+        map_point(&alone, x, y);
     }
-    move_colour(colours, &colours->evidence->images[source], &x, &y);
-    return grey_at(&colours->evidence->images[source], x, y, out);
+    move_colour(colours, &colours->evidence->images[source], x, y);
+    return &colours->evidence->images[source];
+}
+
+static bool colour_of(const Colours *colours, const Match *match, int end, double *out) {
+    double x, y;
+    const KeptImage *source = place_colour(colours, match, end, &x, &y);
+    return source && grey_at(source, x, y, out);
 }
 
 // ---- correlation
@@ -143,8 +150,8 @@ static double correlation_of(const Sums *all) {
 static double correlate_view(const Colours *colours, int view, int *points) {
     Sums sums = {0}, all = {0};
     int pair = -1;
-    for (int i = 0; i < colours->count; i += colours->step) {
-        const Match *match = &colours->matches[i];
+    for (int i = 0; i < colours->matches.count; i += colours->step) {
+        const Match *match = &colours->matches.of[i];
         double a, b;
         if (match->pair != pair) {
             pool(&sums, &all);
@@ -162,6 +169,20 @@ static double correlate_view(const Colours *colours, int view, int *points) {
 static double correlate(Colours *colours, ColourGuess guess) {
     colours->guess = guess;
     return correlate_view(colours, -1, NULL);
+}
+
+// Correlation of the details of both views under the present hypothesis.
+static double correlate_detail(const Colours *colours) {
+    Sums sums = {0};
+    for (int i = 0; i < colours->matches.count; i++) {
+        const Match *match = &colours->matches.of[i];
+        double x, y, here, there;
+        const KeptImage *source = place_colour(colours, match, 0, &x, &y);
+        if (!source || !detail(source, x, y, &here)) continue;
+        source = place_colour(colours, match, 1, &x, &y);
+        if (source && detail(source, x, y, &there)) add_sums(&sums, here, there);
+    }
+    return correlation_of(&sums);
 }
 
 // ---- search
@@ -246,77 +267,6 @@ static bool fit(Colours *colours, ColourGuess guess, bool alone) {
     return isfinite(colours->number[0]);
 }
 
-// ---- points on which depth agrees
-
-static bool has_moved(const Evidence *evidence, int image, int x, int y) {
-    const KeptImage *kept = &evidence->images[image];
-    for (int step = -1; step <= 1; step += 2) {
-        int other = evidence_find(evidence, kept->slot, kept->order + step, kept->view);
-        size_t at = (size_t)y * (size_t)kept->W + (size_t)x;
-        if (other < 0 || !evidence->images[other].depth) continue;
-        if (fabs(evidence->images[other].depth[at] - kept->depth[at]) > MOVED * kept->depth[at]) return true;
-    }
-    return false;
-}
-
-// Next to an edge of depth a pixel mixes colours of two surfaces.
-static bool beside_edge(const Shot *shot, double x, double y) {
-    const int column = (int)x, row = (int)y; // NOLINT: inside the picture
-    const double depth = shot_depth(shot, column, row);
-    int unknown = 0;
-    for (int i = 0; i < 9; i++) {
-        int u = column + i % 3 - 1, v = row + i / 3 - 1;
-        if (u < 0 || v < 0 || u >= shot->W || v >= shot->H) continue;
-        double other = shot_depth(shot, u, v);
-        if (other > 0 && fabs(other - depth) > MOVED * depth) return true;
-        unknown += !(other > 0);
-    }
-    return unknown > UNKNOWN_MAX;
-}
-
-// Points of image a that agree with b; with `moved`, only those where something moves.
-static void collect_pair(Colours *colours, const CheckReport *report, int pair, int image_a, int image_b, size_t points,
-                         bool moved) {
-    const Evidence *evidence = colours->evidence;
-    Shot a = check_guessed_shot(evidence, report, image_a), b = check_guessed_shot(evidence, report, image_b);
-    int most = moved ? MATCHES_MAX : colours->count + (int)points / TRIED;
-    if (most > MATCHES_MAX) most = MATCHES_MAX;
-    for (size_t n = 0; a.H && b.H && n < points && colours->count < most; n++) {
-        int x, y;
-        Landing at;
-        sample_pixel(n, a.H, a.W, &x, &y);
-        if (moved && !has_moved(evidence, image_a, x, y)) continue;
-        if (!shot_land(&a, &b, x, y, &at) || fabs(at.z - at.there) > SAME_SURFACE * at.z) continue;
-        if (beside_edge(&a, x, y) || beside_edge(&b, at.xy[0], at.xy[1])) continue;
-        colours->matches[colours->count++] = (Match){
-            pair, {image_a, image_b}, {{(float)(x + 0.5), (float)(y + 0.5)}, {(float)at.xy[0], (float)at.xy[1]}}};
-    }
-}
-
-static void collect(Colours *colours, const CheckReport *report) {
-    const Evidence *evidence = colours->evidence;
-    size_t points = evidence->pair_count ? (size_t)(TRIED * MATCHES_MAX / evidence->pair_count) : 0;
-    colours->count = 0;
-    for (int p = 0; p < evidence->pair_count; p++)
-        collect_pair(colours, report, p, evidence->pairs[p].a, evidence->pairs[p].b, points, false);
-}
-
-// Also where something moves, at more moments: only there do the colours of another frame differ.
-static void collect_moving(Colours *colours, const CheckReport *report) {
-    const Evidence *evidence = colours->evidence;
-    int pair = 0;
-    colours->count = 0;
-    for (int slot = 0; slot < evidence->episode_count; slot++) {
-        const KeptEpisode *kept = &evidence->episodes[slot];
-        for (int i = 0; kept->frames > 2 && !kept->moving && i < MOVING_MOMENTS * kept->views; i++) {
-            int order = (2 * (i / kept->views) + 1) * kept->frames / (2 * MOVING_MOMENTS), v = i % kept->views;
-            for (int step = 1; step < kept->views && step <= MOVING_PARTNERS; step++)
-                collect_pair(colours, report, pair++, evidence_find(evidence, slot, order, v),
-                             evidence_find(evidence, slot, order, (v + step) % kept->views), MOVING_POINTS, true);
-        }
-    }
-}
-
 // Where the guess about geometry puts the colour pictures: moved like depth, and (second half) not moved.
 static bool set_maps(Colours *colours, const CheckReport *report) {
     const Evidence *evidence = colours->evidence;
@@ -331,49 +281,32 @@ static bool set_maps(Colours *colours, const CheckReport *report) {
 
 // ---- is there anything to see?
 
-// Difference from the mean of four pixels a sixteenth of the width away, which removes vignetting and shading.
-static bool detail(const KeptImage *image, double x, double y, double *out) {
-    double r = fmax(2, image->W / 16.0), sum = 0, value;
-    int count = 0;
-    for (int i = 0; i < 4; i++) {
-        if (!grey_at(image, x + r * (i == 0) - r * (i == 1), y + r * (i == 2) - r * (i == 3), &value)) continue;
-        sum += value;
-        count++;
-    }
-    if (!grey_at(image, x, y, &value) || count < 2) return false;
-    *out = value - sum / count;
-    return true;
-}
-
-// Texture is detail that neighbouring pixels share; `detail_correlation` is that of the two views' details.
+// Texture is detail that neighbouring pixels share; `detail_correlation` is that of the two views' details as they are.
 static void measure_texture(const Colours *colours, ColourCheck *check) {
-    Sums beside = {0}, across = {0}, levels = {0}, all_beside = {0}, all_across = {0}, all_levels = {0};
+    Sums beside = {0}, levels = {0}, all_beside = {0}, all_levels = {0};
     int strong = 0;
-    for (int i = 0; i < colours->count; i++) {
-        const Match *match = &colours->matches[i];
+    for (int i = 0; i < colours->matches.count; i++) {
+        const Match *match = &colours->matches.of[i];
         const KeptImage *a = &colours->evidence->images[match->image[0]],
                         *b = &colours->evidence->images[match->image[1]];
-        double here, next, there, level[2];
+        double here, next, level[2];
         if (grey_at(a, match->xy[0][0], match->xy[0][1], level) &&
             grey_at(b, match->xy[1][0], match->xy[1][1], level + 1))
             add_sums(&levels, level[0], level[1]);
         if (!detail(a, match->xy[0][0], match->xy[0][1], &here) ||
-            !detail(a, match->xy[0][0] + 1, match->xy[0][1], &next) ||
-            !detail(b, match->xy[1][0], match->xy[1][1], &there))
+            !detail(a, match->xy[0][0] + 1, match->xy[0][1], &next))
             continue;
         strong += fabs(here) >= TEXTURE_LEVELS;
         add_sums(&beside, here, next);
-        add_sums(&across, here, there);
     }
     pool(&beside, &all_beside);
-    pool(&across, &all_across);
     pool(&levels, &all_levels);
     const bool varied = fmin(all_levels.aa, all_levels.bb) >= SPREAD_LEVELS * SPREAD_LEVELS * all_levels.n;
     check->texture = all_beside.n > 0 ? strong / all_beside.n : 0;
     check->coherence = correlation_of(&all_beside);
-    check->detail_correlation = correlation_of(&all_across);
-    check->told =
-        colours->count >= MATCHES_SHUFFLED && check->texture >= TEXTURE_SHARE && check->coherence >= COHERENT && varied;
+    check->detail_correlation = correlate_detail(colours);
+    check->told = colours->matches.count >= MATCHES_SHUFFLED && check->texture >= TEXTURE_SHARE &&
+                  check->coherence >= COHERENT && varied;
 }
 
 // ---- choice
@@ -394,6 +327,8 @@ static void try_guess(Colours *colours, ColourGuess guess, ColourCheck *check, d
     double margin = guess >= COLOUR_SHIFTED ? 0.02 : 0;
     if (!check->told || !explains(correlation, check->correlations[COLOUR_NONE]) || correlation - margin <= *best)
         return;
+    // Where a wrong guess puts the sky beside the ground, colours agree by that alone, and details do not.
+    if (correlate_detail(colours) < check->detail_correlation - MARGIN) return;
     *best = correlation - margin;
     check->guess = guess;
 }
@@ -401,8 +336,8 @@ static void try_guess(Colours *colours, ColourGuess guess, ColourCheck *check, d
 // Tries colours of other frames where something moves, unless the colours are wrong in another way.
 static void try_frames(Colours *colours, CheckReport *report) {
     ColourCheck *check = &report->colour;
-    collect_moving(colours, report);
-    if (check->guess || colours->count < MATCHES_MIN) return;
+    matches_collect_moving(colours->evidence, report, &colours->matches);
+    if (check->guess || colours->matches.count < MATCHES_MIN) return;
     double stands = correlate(colours, COLOUR_NONE);
     if (!fit(colours, COLOUR_OTHER_FRAME, false)) return;
     memcpy(check->numbers[COLOUR_OTHER_FRAME], colours->number, sizeof colours->number);
@@ -468,20 +403,20 @@ static void judge(Colours *colours, CheckReport *report) {
 static void try_all(Colours *colours, CheckReport *report) {
     ColourCheck *check = &report->colour;
     bool alone = set_maps(colours, report);
-    collect(colours, report);
-    check->points = (size_t)colours->count;
-    if (colours->count < MATCHES_MIN) return;
+    matches_collect(colours->evidence, report, &colours->matches);
+    check->points = (size_t)colours->matches.count;
+    if (colours->matches.count < MATCHES_MIN) return;
     colours->step = 1;
     double best = check->correlations[COLOUR_NONE] = correlate(colours, COLOUR_NONE);
     measure_texture(colours, check);
     for (int g = COLOUR_NONE + 1; g < COLOUR_OTHER_FRAME && best < BELONGS; g++) {
-        colours->step = colours->count / SEARCH_MATCHES + 1;
+        colours->step = colours->matches.count / SEARCH_MATCHES + 1;
         bool fits = fit(colours, (ColourGuess)g, alone);
         colours->step = 1;
         if (fits) try_guess(colours, (ColourGuess)g, check, &best);
     }
     try_frames(colours, report);
-    if (check->guess != COLOUR_OTHER_FRAME) collect(colours, report);
+    if (check->guess != COLOUR_OTHER_FRAME) matches_collect(colours->evidence, report, &colours->matches);
     judge(colours, report);
 }
 
@@ -489,11 +424,11 @@ Status check_colour(const Evidence *evidence, CheckReport *report, Error *err) {
     Colours colours = {.evidence = evidence, .step = 1};
     for (int g = 0; g < COLOUR_COUNT; g++) report->colour.correlations[g] = NAN;
     colours.base = calloc(2 * (size_t)evidence->image_count + 1, sizeof *colours.base);
-    colours.matches = calloc(MATCHES_MAX, sizeof *colours.matches);
+    colours.matches.of = calloc(MATCHES_MAX, sizeof *colours.matches.of);
     Status status = STATUS_OK;
-    if (!colours.base || !colours.matches) status = error_set(err, STATUS_FAILED, "no memory to compare colours");
+    if (!colours.base || !colours.matches.of) status = error_set(err, STATUS_FAILED, "no memory to compare colours");
     else try_all(&colours, report);
     free(colours.base);
-    free(colours.matches);
+    free(colours.matches.of);
     return status;
 }

@@ -51,6 +51,11 @@ static void swap(double *a, double *b) {
     *b = kept;
 }
 
+static void transpose_rotation(double pose[16]) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < i; j++) swap(&pose[4 * i + j], &pose[4 * j + i]);
+}
+
 // The rotation with the four numbers of its quaternion rotated by `places`.
 static void rotate_quaternion(double pose[16], int places) {
     double R[9], q[4], moved[4], t[3] = {pose[3], pose[7], pose[11]};
@@ -86,11 +91,15 @@ static int exchanged(int view, int views, double number) {
     return view == first ? second : view == second ? first : view;
 }
 
+static void take_pose(const Trial *trial, const KeptImage *image, int view, Shot *shot) {
+    int from = evidence_find(trial->evidence, image->slot, image->order, view);
+    if (from >= 0) memcpy(shot->pose, trial->evidence->images[from].pose, sizeof shot->pose);
+}
+
 static void take_camera(const Trial *trial, const KeptImage *image, int view, Shot *shot) {
     int from = evidence_find(trial->evidence, image->slot, image->order, view);
-    if (from < 0) return;
-    memcpy(shot->K, trial->evidence->images[from].K, sizeof shot->K);
-    memcpy(shot->pose, trial->evidence->images[from].pose, sizeof shot->pose);
+    if (from >= 0) memcpy(shot->K, trial->evidence->images[from].K, sizeof shot->K);
+    take_pose(trial, image, view, shot);
 }
 
 static void take_pictures(const Trial *trial, const KeptImage *image, int order, Shot *shot) {
@@ -109,6 +118,7 @@ static Shot shot_under(const Trial *trial, const KeptImage *image) {
     case GUESS_OPENGL: pose_flip_opengl(shot.pose, shot.pose); break;
     case GUESS_INVERSE: pose_inverse(shot.pose, shot.pose); break;
     case GUESS_INVERSE_OPENGL: pose_flip_opengl(shot.inverse, shot.pose); break;
+    case GUESS_ROTATION_TRANSPOSED: transpose_rotation(shot.pose); break;
     case GUESS_HALF_PIXEL_LESS: shot.K[2] -= half, shot.K[5] -= half; break;
     case GUESS_HALF_PIXEL_MORE: shot.K[2] += half, shot.K[5] += half; break;
     case GUESS_MIRRORED: shot.in_depth = (StoredMap){true, {-1, 0, W, 0, 1, 0}}; break;
@@ -124,6 +134,7 @@ static Shot shot_under(const Trial *trial, const KeptImage *image) {
     case GUESS_TEXT_ORDER: take_camera(trial, image, as_text_order(image->view, views), &shot); break;
     case GUESS_NEXT_CAMERA: take_camera(trial, image, (image->view + (int)number) % views, &shot); break;
     case GUESS_EXCHANGED: take_camera(trial, image, exchanged(image->view, views, number), &shot); break;
+    case GUESS_EXCHANGED_POSES: take_pose(trial, image, exchanged(image->view, views, number), &shot); break;
     case GUESS_LATE: take_pictures(trial, image, image->order + (int)number, &shot); break;
     case GUESS_SCALE: shot.depth_scale = number; break;
     case GUESS_DISTORTED: shot.k1 = number; break;
@@ -301,6 +312,14 @@ static double search_scale(Trial *trial) {
     return best;
 }
 
+// Whether the views of the first episode have different intrinsics: otherwise exchanged poses are exchanged cameras.
+static bool lenses_differ(const Evidence *evidence) {
+    const KeptImage *first = &evidence->images[evidence->episodes[0].image];
+    for (int v = 1; v < evidence->episodes[0].views; v++)
+        if (memcmp(first[v].K, first->K, sizeof first->K) != 0) return true;
+    return false;
+}
+
 // The number that explains the points best; 0 for hypotheses without one, NaN for those that cannot be tried here.
 static double fit(Trial *trial) {
     const KeptEpisode *episode = &trial->evidence->episodes[0];
@@ -311,6 +330,8 @@ static double fit(Trial *trial) {
     case GUESS_TEXT_ORDER: return views > 10 ? 0 : NAN;
     case GUESS_NEXT_CAMERA: return views > 2 ? search_whole(trial, 1, views < 12 ? views - 1 : 11) : NAN;
     case GUESS_EXCHANGED: return views > 1 ? search_exchanged(trial, views) : NAN;
+    case GUESS_EXCHANGED_POSES:
+        return views > 1 && lenses_differ(trial->evidence) ? search_exchanged(trial, views) : NAN;
     case GUESS_LATE: return episode->moving && episode->frames > 2 ? search_whole(trial, -LATE_MAX, LATE_MAX) : NAN;
     case GUESS_SCALE: return search_scale(trial);
     case GUESS_DISTORTED: {

@@ -197,9 +197,9 @@ static Status draw_scene(const Scene *scene, const char *title, const char *path
     char line[256];
     Status status = canvas_create(PANEL + HEADER, 2 * PANEL + 2, BACKGROUND, &page, err);
     if (status) return status;
-    snprintf(line, sizeof line, "episode %s, %d views of %d x %d at %.3f s; scale of the picture %.2f m",
-             scene->info->name, scene->frames->V, scene->frames->W, scene->frames->H, scene->frames->time[0],
-             2 * scene->extent);
+    snprintf(line, sizeof line, "episode %s, %d view%s of %d x %d at %.3f s; scale of the picture %.2f m",
+             scene->info->name, scene->frames->V, scene->frames->V == 1 ? "" : "s", scene->frames->W, scene->frames->H,
+             scene->frames->time[0], 2 * scene->extent);
     draw_text(&page, 8, 6, 2, TEXT, title);
     draw_text(&page, 8, 28, 1, TEXT, line);
     status = draw_panel(scene, false, &page, err);

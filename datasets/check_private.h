@@ -31,7 +31,8 @@ Status check_clocks(const Evidence *evidence, CheckReport *report, Error *err);
 typedef struct WhereLists WhereLists;
 WhereLists *where_create(void); // NULL without memory
 void where_free(WhereLists *lists);
-PointSeen where_add; // context: WhereLists
+PointSeen where_add;         // context: WhereLists
+PointSeen where_add_moments; // of two moments: objects may have moved, so errors on them tell nothing
 void where_judge(WhereLists *lists, CheckReport *report);
 
 // ---- the verdict (check_verdict.c)

@@ -33,12 +33,17 @@ const char *where_name(int where) { return WORDS[where < WHERE_BAND ? where : WH
 WhereLists *where_create(void) { return calloc(1, sizeof(WhereLists)); }
 void where_free(WhereLists *lists) { free(lists); }
 
-void where_add(void *context, const Shot *a, int x, int y, const Landing *landing) {
-    WhereLists *lists = context;
+// Cell of the histograms; -1 for a point that another surface hides.
+static int cell_of(const Landing *landing) {
     double error = fabs(landing->z - landing->there) / landing->z;
-    if (landing->z - landing->there > REPROJECT_OCCLUSION * landing->z) return;
-    int cell =
-        (int)fmin(error / ERROR_MAX * CELLS, CELLS - 1); // a point close to the camera can have any relative error
+    if (landing->z - landing->there > REPROJECT_OCCLUSION * landing->z) return -1;
+    return (int)fmin(error / ERROR_MAX * CELLS, CELLS - 1); // a point close to the camera can have any relative error
+}
+
+void where_add_moments(void *context, const Shot *a, int x, int y, const Landing *landing) {
+    WhereLists *lists = context;
+    int cell = cell_of(landing);
+    if (cell < 0) return;
     double u = (x + 0.5) / a->W - 0.5, v = (y + 0.5) / a->H - 0.5, r = sqrt(2 * (u * u + v * v)); // 1 in a corner
     lists->cells[WHERE_CENTRE][cell] += r < 0.4;
     lists->cells[WHERE_CORNERS][cell] += r > 0.75;
@@ -47,7 +52,13 @@ void where_add(void *context, const Shot *a, int x, int y, const Landing *landin
     lists->cells[WHERE_TOP][cell] += v < -1.0 / 6;
     lists->cells[WHERE_BOTTOM][cell] += v > 1.0 / 6;
     lists->cells[WHERE_BAND + (int)((v + 0.5) * WHERE_BANDS)][cell]++;
-    if (!a->mask) return;
+}
+
+void where_add(void *context, const Shot *a, int x, int y, const Landing *landing) {
+    WhereLists *lists = context;
+    int cell = cell_of(landing);
+    where_add_moments(context, a, x, y, landing);
+    if (!a->mask || cell < 0) return;
     lists->cells[a->mask[(size_t)y * (size_t)a->W + (size_t)x] ? WHERE_OBJECTS : WHERE_BACKGROUND][cell]++;
 }
 

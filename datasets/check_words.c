@@ -15,6 +15,8 @@ static const char *const GUESS_WORDS[GUESS_COUNT][2] = {
     [GUESS_INVERSE] = {"camera from world", "invert world_from_camera"},
     [GUESS_INVERSE_OPENGL] = {"camera from world, OpenGL", "invert world_from_camera, then multiply by "
                                                            "diag(1, -1, -1, 1) from the right"},
+    [GUESS_ROTATION_TRANSPOSED] = {"rotation transposed", "transpose the rotation in world_from_camera and leave its "
+                                                          "translation as it is"},
     [GUESS_HALF_PIXEL_LESS] = {"half a pixel less", "subtract 0.5 from cx and cy"},
     [GUESS_HALF_PIXEL_MORE] = {"half a pixel more", "pixel centres lie at whole numbers; add 0.5 to cx and cy"},
     [GUESS_MIRRORED] = {"mirrored", "are mirrored left to right; flip them"},
@@ -31,6 +33,7 @@ static const char *const GUESS_WORDS[GUESS_COUNT][2] = {
                           "the cameras come in another order than the pictures: 0, 1, 10, 11, ..., 2 for 0, 1, 2"},
     [GUESS_NEXT_CAMERA] = {"cameras in another order", ""},
     [GUESS_EXCHANGED] = {"two cameras exchanged", ""},
+    [GUESS_EXCHANGED_POSES] = {"two poses exchanged", ""},
     [GUESS_LATE] = {"pictures and poses of other moments", ""},
     [GUESS_SCALE] = {"another scale", ""},
     [GUESS_DISTORTED] = {"distorted pictures", ""},
@@ -108,6 +111,10 @@ void guess_advice(Guess guess, const GuessFacts *facts, char *out, size_t size) 
         break;
     case GUESS_EXCHANGED:
         snprintf(out, size, "the cameras of views %d and %d are exchanged", (int)number / views, (int)number % views);
+        break;
+    case GUESS_EXCHANGED_POSES:
+        snprintf(out, size, "the poses of views %d and %d are exchanged, and their intrinsics are not",
+                 (int)number / views, (int)number % views);
         break;
     case GUESS_LATE:
         snprintf(out, size, "pictures and poses are not of the same moment: pair each pose with the picture %.3g s %s",
@@ -187,7 +194,7 @@ static void verdict_of_pass(const CheckReport *report, char *out, size_t size) {
         snprintf(episodes, sizeof episodes, " in %d of %d episodes (the others could not be compared)", compared,
                  report->episode_count);
     snprintf(out, size,
-             "pass: median reprojection error %.2f mm%s; the floor is %.1f mm (1 %% of the median depth + 2 mm + "
+             "pass: median reprojection error %.2f mm%s; the limit is %.1f mm (1 %% of the median depth + 2 mm + "
              "noise), with at most 20 %% of the points seen through",
              1e3 * report->all.median, episodes, 1e3 * report->pass);
 }

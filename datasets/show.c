@@ -92,8 +92,8 @@ static Status draw_sheet(Sheet *sheet, Canvas *canvas, int rows, int columns, in
     const EpisodeInfo *info = sheet->info;
     bool still = info->F == 1;
     char text[160];
-    snprintf(text, sizeof text, "episode %s (%s): %d frames, %d views, %d x %d", info->name, split_name(info->split),
-             info->F, info->V, info->W, info->H);
+    snprintf(text, sizeof text, "episode %s (%s): %d frame%s, %d view%s, %d x %d", info->name, split_name(info->split),
+             info->F, info->F == 1 ? "" : "s", info->V, info->V == 1 ? "" : "s", info->W, info->H);
     draw_text(canvas, GAP, GAP, 1, TEXT, text);
     for (int i = 0; i < rows * columns; i++) {
         int row = i / columns, column = i % columns, shown = still ? i : row;

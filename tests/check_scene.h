@@ -11,9 +11,11 @@ typedef struct Room {
     bool moving_cameras, still_objects, textureless;
     bool level;       // no wall; cameras upright, at one height
     bool alone;       // small balls and nothing else
+    bool shadows;     // below the balls, on a floor of weak texture
     double size;      // 1: a table; lengths grow with it
     double arc;       // radians between the first and the last camera (0: 2.4)
     double field;     // of view, radians (0: 1)
+    bool lenses;      // of different fields of view: 1, 1.3 and .8 times `field` in turn
     double k1;        // distortion of the lens
     double time_step; // 0: 0.1 s
     double step;      // of a moving camera, radians (0: 0.03)
@@ -60,12 +62,21 @@ static inline void room_ball(const Room *room, int ball, double frame, double ou
     out[1] += ball ? 0.05 * sin(0.7 * t) : -0.04 * t;
 }
 
+static inline double room_floor(const Room *room, double frame, double x, double y) {
+    double level = room_texture(2 * x, 2 * y, 0.3), ball[3];
+    for (int i = 0; room->shadows && i < 4; i++) {
+        room_ball(room, i, frame, ball);
+        if (hypot(x - ball[0], y - ball[1]) < 1.2 * ROOM_BALLS[i][3]) return 0.15;
+    }
+    return room->shadows ? 0.4 + 0.25 * (level - 0.5) : level;
+}
+
 // Eye and direction in units of a table.
 static inline RoomHit room_trace(const Room *room, double frame, const double eye[3], const double d[3]) {
     RoomHit hit = {0, 0.8, 0};
     if (d[2] < 0 && !room->alone) {
         double t = -eye[2] / d[2], x = eye[0] + t * d[0], y = eye[1] + t * d[1];
-        if (fabs(x) < 3 && fabs(y) < 3) hit = (RoomHit){t, room_texture(2 * x, 2 * y, 0.3), 0};
+        if (fabs(x) < 3 && fabs(y) < 3) hit = (RoomHit){t, room_floor(room, frame, x, y), 0};
     }
     double wall = (-1.6 - eye[0]) / d[0];
     double y = eye[1] + wall * d[1], z = eye[2] + wall * d[2];
@@ -158,7 +169,8 @@ static inline Scene room_make(const Room *room) {
     info->depth_is_u16 = room->u16;
     if (room->u16) info->depth_scale = 0.001 * (room->size > 1 ? room->size : 1);
     for (int v = 0; v < info->V; v++) {
-        camera_intrinsics_from_fov(room->field > 0 ? room->field : 1, info->H, info->W, scene.K + 9 * v);
+        double field = (room->field > 0 ? room->field : 1) * (room->lenses ? (double[]){1, 1.3, 0.8}[v % 3] : 1);
+        camera_intrinsics_from_fov(field, info->H, info->W, scene.K + 9 * v);
         scene.K[9 * v + 2] += 0.02 * info->W, scene.K[9 * v + 5] -= 0.03 * info->H;
     }
     for (int f = 0; f < info->F; f++) {

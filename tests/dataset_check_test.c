@@ -105,7 +105,7 @@ static void test_exact_scene(void **state) {
     assert_true(report.all.agree > 0.9);   // the ball hides some of the floor
     assert_int_equal(report.guess, GUESS_NONE);
     assert_true(report.pass > 0.01 && report.pass < 0.05);
-    assert_verdict(&report, "pass: median reprojection error 0.00 mm; the floor is ");
+    assert_verdict(&report, "pass: median reprojection error 0.00 mm; the limit is ");
     check_report_free(&report);
 }
 
