@@ -62,20 +62,30 @@ static void pose_at(Place place, const double focus[3], const double up[3], doub
     if (!camera_look_at(eye, focus, up, pose)) pose_identity(pose);
 }
 
+static bool inside(const double point[3], const double *bounds) {
+    for (int c = 0; c < 3; c++)
+        if (!(point[c] >= bounds[c] && point[c] <= bounds[3 + c])) return false;
+    return true;
+}
+
+// Half the width that a camera sees at 1 metre.
+static double half_width(const PathCamera *camera) { return camera->W / (2 * camera->K[0]); }
+
 void camera_path_orbit_like(const PathCamera *cameras, int count, const double *bounds, OrbitOptions *out) {
     double focus[3];
     *out = (OrbitOptions){.turns = 1, .H = cameras[0].H, .W = cameras[0].W};
     camera_path_focus(cameras, count, focus, out->up);
-    for (int c = 0; c < 3; c++) out->centre[c] = bounds ? (bounds[c] + bounds[3 + c]) / 2 : focus[c];
+    bool focused = !bounds || (count > 1 && inside(focus, bounds));
+    for (int c = 0; c < 3; c++) out->centre[c] = focused ? focus[c] : (bounds[c] + bounds[3 + c]) / 2;
     for (int i = 0; i < count; i++) {
         double eye[3];
         pose_column(cameras[i].world_from_camera, 3, eye);
         Place place = place_of(eye, out->centre, out->up);
         if (i == 0) out->start = place.angle;
-        out->radius += place.radius / count;
+        out->radius += place.radius * half_width(cameras + i) / (half_width(cameras) * count);
         out->elevation += place.elevation / count;
     }
-    out->fov = 2 * atan(cameras[0].W / (2 * cameras[0].K[0]));
+    out->fov = 2 * atan(half_width(cameras));
 }
 
 void camera_path_orbit(const OrbitOptions *orbit, int count, PathCamera *out) {

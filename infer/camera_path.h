@@ -28,8 +28,9 @@ typedef struct OrbitOptions {
     int H, W;
 } OrbitOptions;
 
-// An orbit with the distance, height, picture size and field of view of the given cameras, around their focus (or the
-// middle of `bounds`, (2,3), if not NULL). It starts at the side of the first camera.
+// An orbit with the height of the given cameras and the picture size and field of view of the first, so far away that
+// it shows as much as they do in the mean. It goes around their focus; around the middle of `bounds` (2,3), if not
+// NULL, where the focus is not within or is that of a single camera. It starts at the side of the first camera.
 void camera_path_orbit_like(const PathCamera *cameras, int count, const double *bounds, OrbitOptions *out);
 void camera_path_orbit(const OrbitOptions *orbit, int count, PathCamera *out);
 

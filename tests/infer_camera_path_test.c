@@ -81,9 +81,36 @@ static void test_orbit(void **state) {
     double first[3] = {path[0].world_from_camera[3], path[0].world_from_camera[7], path[0].world_from_camera[11]};
     double step = distance(path + 1, first);
     assert_close(distance(path + COUNT - 1, first), step, 1e-9, 0);
-    const double bounds[6] = {-1, -1, 0, 1, 1, 2};
-    camera_path_orbit_like(cameras, 4, bounds, &orbit);
+}
+
+// Bounds are a box in which things stay, with a middle that may be high above them: what the cameras look at goes
+// first.
+static void test_orbit_centre(void **state) {
+    (void)state;
+    const double target[3] = {0.3, -0.2, 0.5}, around[6] = {-1, -1, 0, 1, 1, 2}, beside[6] = {2, -1, 0, 4, 1, 2};
+    PathCamera cameras[4];
+    OrbitOptions orbit;
+    make_ring(cameras, target);
+    camera_path_orbit_like(cameras, 4, around, &orbit);
+    for (int c = 0; c < 3; c++) assert_close(orbit.centre[c], target[c], 1e-6, 0);
+    camera_path_orbit_like(cameras, 4, beside, &orbit);
+    assert_close(orbit.centre[0], 3, 1e-12, 0);
+    camera_path_orbit_like(cameras, 1, around, &orbit);
     assert_close(orbit.centre[2], 1, 1e-12, 0);
+}
+
+// A long lens far away and wide ones nearby that show the same: the orbit shows that too.
+static void test_orbit_lenses(void **state) {
+    (void)state;
+    const double target[3] = {0, 0, 0}, up[3] = {0, 0, 1};
+    PathCamera cameras[3];
+    OrbitOptions orbit;
+    for (int i = 0; i < 3; i++) {
+        double half = 0.2 * (i + 1), eye[3] = {0.5 / half * cos(2 * i), 0.5 / half * sin(2 * i), 0.1};
+        cameras[i] = looking(eye, target, up, 48, 64, 2 * atan(half));
+    }
+    camera_path_orbit_like(cameras, 3, NULL, &orbit);
+    assert_close(orbit.radius * tan(orbit.fov / 2), 0.5, 0.01, 0);
 }
 
 static void test_orbit_y_up(void **state) {
@@ -203,6 +230,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_focus),
         cmocka_unit_test(test_orbit),
+        cmocka_unit_test(test_orbit_centre),
+        cmocka_unit_test(test_orbit_lenses),
         cmocka_unit_test(test_orbit_y_up),
         cmocka_unit_test(test_between),
         cmocka_unit_test(test_between_odd_cameras),
