@@ -60,6 +60,14 @@ class Simulator(unittest.TestCase):
         first = sim.adjoint(states.position, states.velocity, wrt=["tet.act"])["tet.act"]
         again = sim.adjoint(states.position, states.velocity, wrt=["tet.act"])["tet.act"]
         self.assertTrue((first == again).all())
+        self.assertEqual(list(sim.adjoint(states.position, wrt="tet.act")), ["tet.act"])  # no list is needed
+
+    def test_closed(self):
+        sim = self.open()
+        sim.close()
+        with self.assertRaisesRegex(vpd.InputError, "this vpd.Sim is closed"):
+            sim.rollout()
+        self.assertEqual(repr(sim), "<vpd.Sim, closed>")
 
     def test_wrong(self):
         sim = self.open()

@@ -66,7 +66,7 @@ class Library(unittest.TestCase):
                               time=np.arange(2) * self.model.time_step)
         np.testing.assert_array_equal(a.positions(), b.positions())
         self.assertTrue((a.labels() == 1).all() and b.labels() is None)
-        for wrong, words in (((rgb[..., :2], depth, K, pose), "rgb: expected shape"),
+        for wrong, words in (((rgb[..., :2], depth, K, pose), r"rgb: expected shape \(F, V, H, W, 3\), found"),
                              ((rgb.astype(np.float32), depth, K, pose), "rgb: expected uint8, found float32"),
                              ((rgb, (1000 * depth).astype(np.uint16), K, pose), "multiply it by its scale"),
                              ((rgb, depth[:, :, :-1], K, pose), "depth: expected shape"),
@@ -112,6 +112,9 @@ class Library(unittest.TestCase):
             np.testing.assert_array_equal(self.model.read(path).positions(1), moved)
         for wrong, words in ((lambda: scene.positions(9), "step 9: expected a step of the scene, 0 to 3"),
                              (lambda: scene.positions(-5), "step -5"), (lambda: scene.step(-1), "found -1"),
+                             (lambda: scene.step(1.5), "step: expected a whole number, found 1.5"),
+                             (lambda: scene.positions("last"), "step: expected a whole number, found 'last'"),
+                             (lambda: scene.render(vpd.View(np.eye(3), np.eye(4), 8.0, 8)), "height: expected a whole number"),
                              (lambda: scene.set_positions(moved[:5]), "particles, found 5"),
                              (lambda: scene.set_positions(moved * np.nan), "found nan"),
                              (lambda: scene.camera(99), "camera 99"), (lambda: self.model.read(DATA), "vpd-rollout"),
@@ -229,11 +232,12 @@ class Library(unittest.TestCase):
         scene = self.model.episode(DATA)
         scene.close()
         scene.close()
-        with self.assertRaisesRegex(vpd.InputError, "scene: expected an object"):
-            scene.step()
         self.model.close()
-        with self.assertRaisesRegex(vpd.InputError, "model: expected an object"):
-            self.model.episode(DATA)
+        for used, words in ((scene.step, "this vpd.Scene is closed"), (scene.positions, "this vpd.Scene is closed"),
+                            (lambda: self.model.episode(DATA), "this vpd.Model is closed")):
+            with self.assertRaisesRegex(vpd.InputError, words):
+                used()
+        self.assertEqual((repr(scene), repr(self.model)), ("<vpd.Scene, closed>", "<vpd.Model, closed>"))
 
     # ---- files for other programs
 

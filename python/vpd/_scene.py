@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import operator
 import os
 import pathlib
 import textwrap
@@ -32,6 +33,14 @@ def _text(text: str, name: str) -> bytes:
     return text.encode()
 
 
+def _whole(value, name: str) -> int:
+    """A whole number; numpy's are whole numbers too, and 2.0 is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise c.InputError(f"{name}: expected a whole number, found {value!r}") from None
+
+
 def _edits(edits: Sequence[Edit]) -> bytes:
     """One YAML text of all edits. JSON is YAML; numpy's numbers and arrays become numbers and lists."""
     texts = [textwrap.dedent(edit) if isinstance(edit, str) else json.dumps(edit, ensure_ascii=False, default=lambda value: value.tolist())
@@ -43,11 +52,11 @@ def _edits(edits: Sequence[Edit]) -> bytes:
 
 
 def _array(value, dtype, shape: tuple, name: str) -> np.ndarray:
-    """`value` as a contiguous array of that shape; None in it is any length. No copy when it is one already."""
+    """`value` as a contiguous array of that shape; None or a text in it is any length. No copy when it is one already."""
     array = np.asarray(value)
     if array.dtype != dtype and (np.dtype(dtype).kind in "ui" or array.dtype.kind not in "fui"):
         raise c.InputError(f"{name}: expected {np.dtype(dtype).name}, found {array.dtype.name}")
-    fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape))
+    fits = array.ndim == len(shape) and all(want == have or want is None or isinstance(want, str) for want, have in zip(shape, array.shape))
     if not fits:
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise c.InputError(f"{name}: expected shape ({wanted}), found {array.shape}")
@@ -107,7 +116,7 @@ class View:
         return View(scale @ self.intrinsics, self.world_from_camera, height, width)
 
     def _c(self) -> c.CView:
-        view = c.CView(H=self.height, W=self.width)
+        view = c.CView(H=_whole(self.height, "height"), W=_whole(self.width, "width"))
         view.intrinsics[:] = _array(self.intrinsics, np.float64, (3, 3), "intrinsics").ravel().tolist()
         view.world_from_camera[:] = _array(self.world_from_camera, np.float64, (4, 4), "world_from_camera").ravel().tolist()
         return view
@@ -135,13 +144,27 @@ class _Handle:
     """Owns a pointer of the library."""
 
     def __init__(self, pointer: int, free) -> None:
-        self._pointer = pointer
+        self._open_pointer: Optional[int] = pointer
         self._finalizer = weakref.finalize(self, free, pointer)
+
+    @property
+    def _pointer(self) -> int:
+        if self._open_pointer is None:
+            raise c.InputError(f"this vpd.{type(self).__name__} is closed")
+        return self._open_pointer
 
     def close(self) -> None:
         """Frees it now; later use is an error."""
         self._finalizer()
-        self._pointer = None
+        self._open_pointer = None
+
+    def __repr__(self) -> str:
+        name = f"vpd.{type(self).__name__}"
+        return f"<{name}{self._words()}>" if self._open_pointer is not None else f"<{name}, closed>"
+
+    def _words(self) -> str:
+        """What `repr` says of it behind its name."""
+        return ""
 
 
 class Model(_Handle):
@@ -171,8 +194,8 @@ class Model(_Handle):
         self.note: str = facts.note.decode(errors="replace")  #: "" or a warning about a damaged file that was skipped
         self.device_why: str = facts.device_why.decode(errors="replace")  #: "", or why "auto" chose the CPU and not the GPU
 
-    def __repr__(self) -> str:
-        return f"<vpd.Model {self.path!r}, {self.device}>"
+    def _words(self) -> str:
+        return f" {self.path!r}, {self.device}"
 
     def __enter__(self) -> "Model":
         return self
@@ -194,7 +217,7 @@ class Model(_Handle):
         world_from_camera (F, V, 4, 4), or (V, 4, 4) for static cameras.  time (F) seconds.
         mask (F, V, H, W) u16, 0 = background, k+1 = object k: labels of the particles.  bounds (2, 3) workspace box, metres.
         name seeds the random choices: the same frames with the same name give the same bits."""
-        rgb = _array(rgb, np.uint8, (None, None, None, None, 3), "rgb")
+        rgb = _array(rgb, np.uint8, ("F", "V", "H", "W", 3), "rgb")
         if np.asarray(depth).dtype.kind != "f":
             raise c.InputError(f"depth: expected metres as float32, found {np.asarray(depth).dtype}; multiply it by its scale")
         F, V, H, W = rgb.shape[:4]
@@ -243,8 +266,8 @@ class Scene(_Handle):
         self._shown: "weakref.WeakSet[_Shown]" = weakref.WeakSet()
         self._lock = threading.RLock()
 
-    def __repr__(self) -> str:
-        return f"<vpd.Scene of {self.particles} particles, {self.steps} steps>"
+    def _words(self) -> str:
+        return f" of {self.particles} particles, {self.steps} steps"
 
     def _facts(self) -> c.SceneFacts:
         facts = c.SceneFacts()
@@ -288,7 +311,7 @@ class Scene(_Handle):
     # ---- arrays
 
     def _index(self, step: int) -> int:
-        steps = self.steps
+        steps, step = self.steps, _whole(step, "step")
         index = step + steps + 1 if step < 0 else step
         if not 0 <= index <= steps:
             raise c.InputError(f"step {step}: expected a step of the scene, 0 to {steps}")
@@ -361,6 +384,7 @@ class Scene(_Handle):
 
     def step(self, count: int = 1) -> "Scene":
         """Predicts `count` more steps; returns itself. After Ctrl-C the scene keeps the steps that were finished."""
+        count = _whole(count, "step")
         if count < 0:
             raise c.InputError(f"step: expected 0 or more, found {count}")
         self._change("vpd_scene_step", count, call=call_long)
@@ -448,7 +472,7 @@ class Scene(_Handle):
     def camera(self, index: int, step: int = -1) -> View:
         """A camera of the recording."""
         view = c.CView()
-        c.call("vpd_scene_camera", self._pointer, self._index(step), index, ctypes.byref(view))
+        c.call("vpd_scene_camera", self._pointer, self._index(step), _whole(index, "camera"), ctypes.byref(view))
         return View(np.array(view.intrinsics).reshape(3, 3), np.array(view.world_from_camera).reshape(4, 4), view.H, view.W)
 
     def render(self, view: View, step: int = -1, *, parts: Sequence[str] = ("rgb", "depth"),

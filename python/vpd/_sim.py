@@ -157,8 +157,8 @@ class Sim(_Handle):
         name = row.name.decode()
         self.values[name] = SimValue(name, row.unit.decode(), row.help.decode(), shape, row.low, row.high, data)
 
-    def __repr__(self) -> str:
-        return f"<vpd.Sim {', '.join(self.objects)}: {self.particles} particles, {self.frames} frames, {self.precision}>"
+    def _words(self) -> str:
+        return f" {', '.join(self.objects)}: {self.particles} particles, {self.frames} frames, {self.precision}"
 
     def __enter__(self) -> "Sim":
         return self
@@ -185,12 +185,13 @@ class Sim(_Handle):
         return states
 
     def adjoint(self, position: Optional[np.ndarray] = None, velocity: Optional[np.ndarray] = None, *,
-                wrt: Sequence[str]) -> dict:
-        """dLoss/dvalue for each name of `wrt`, from dLoss/dposition and dLoss/dvelocity of the last rollout's states."""
+                wrt: Union[str, Sequence[str]]) -> dict:
+        """dLoss/dvalue for each name of `wrt`, or for a single one, from dLoss/dposition and dLoss/dvelocity of the last
+        rollout's states."""
         shape = (self.frames + 1, self.scenes, self.particles, 3)
         seeds = [None if array is None else _array(array, np.float64, shape, name)
                  for array, name in ((position, "position"), (velocity, "velocity"))]
-        out = {name: np.empty(self._value(name).shape) for name in wrt}
+        out = {name: np.empty(self._value(name).shape) for name in ([wrt] if isinstance(wrt, str) else wrt)}
         rows, count = _arrays(out)
         growth = ctypes.c_double()
         call_long("vpd_sim_adjoint", self._pointer, *(None if seed is None else seed.ctypes.data for seed in seeds), rows,
