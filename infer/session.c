@@ -74,14 +74,24 @@ bool session_is_raw(const RolloutFile *rollout) {
     return strcmp(hash + strcspn(hash, " "), raw_mark) == 0;
 }
 
+// Particles of the simulator have none.
+static Status check_features(const RolloutFile *rollout, const char *name, Error *err) {
+    if (rollout->sets[0].D > 0) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: its particles have no features, as those of \"vpd sim run\", so no model can draw or move "
+                     "them; \"vpd view\" shows them, and \"vpd sim render SCENE.yaml\" draws their scene",
+                     name);
+}
+
 Status session_check(const Session *session, const RolloutFile *rollout, const char *name, Error *err) {
     const char *wanted = rollout->checkpoint_hash, *found = session->meta.hash;
     int length = (int)strcspn(wanted, " ");
+    Status status = check_features(rollout, name, err);
+    if (status != STATUS_OK) return status;
     if (length == 0 || ((int)strlen(found) == length && !strncmp(found, wanted, (size_t)length))) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: expected the checkpoint %.*s that made it (then at %s), found %s in %s; only those weights "
-                     "can use its features. "
-                     "Give it with --checkpoint, or make the rollout again",
+                     "can use its features. Give that checkpoint, or make the rollout again",
                      name, length, wanted, rollout->checkpoint, found, session->path);
 }
 
@@ -89,6 +99,8 @@ Status session_open_for(Session *session, const SessionOptions *options, const R
                         Error *err) {
     SessionOptions wanted = *options;
     *session = (Session){0};
+    Status status = check_features(rollout, name, err);
+    if (status != STATUS_OK) return status;
     wanted.raw = session_is_raw(rollout);
     if (!wanted.checkpoint) wanted.checkpoint = rollout->checkpoint;
     if (!wanted.checkpoint[0])
@@ -97,7 +109,7 @@ Status session_open_for(Session *session, const SessionOptions *options, const R
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: its checkpoint %s does not exist; give the checkpoint with --checkpoint", name,
                          rollout->checkpoint);
-    Status status = find_checkpoint(session, &wanted, err);
+    status = find_checkpoint(session, &wanted, err);
     if (status == STATUS_OK) status = session_check(session, rollout, name, err);
     return status == STATUS_OK ? load_model(session, &wanted, err) : status;
 }

@@ -324,6 +324,11 @@ static void sessions(void **state) {
     r.checkpoint[0] = 0;
     assert_status_error(session_open_for(&session, &options, &r, "out.h5", &err), STATUS_BAD_INPUT, err,
                         "names no checkpoint");
+    size_t features = r.sets[0].D;
+    r.sets[0].D = 0; // of the simulator
+    assert_status_error(session_open_for(&session, &options, &r, "out.h5", &err), STATUS_BAD_INPUT, err,
+                        "out.h5: its particles have no features, as those of \"vpd sim run\"");
+    r.sets[0].D = features;
     options.checkpoint = world.data;
     assert_status_error(session_open(&session, &options, &err), STATUS_BAD_INPUT, err, "data.h5");
     options.checkpoint = other, options.device = "cuda";
