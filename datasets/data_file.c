@@ -26,10 +26,12 @@ static Status keep_root_text(Dataset *dataset, const H5Place *file, const char *
 static Status check_constant(const H5Place *file, const char *name, const char *wanted, const char *remedy,
                              Error *err) {
     char text[TEXT_SIZE];
-    Status status = h5_attribute_text(file, name, true, text, sizeof text, NULL, err);
-    if (status || strcmp(text, wanted) == 0) return status;
-    return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s \"%s\", found \"%.100s\"; %s", file->text,
-                     h5_colon(file->text), name, wanted, text, remedy);
+    bool found;
+    Status status = h5_attribute_text(file, name, false, text, sizeof text, &found, err);
+    if (status || (found && strcmp(text, wanted) == 0)) return status;
+    const char *quote = found ? "\"" : "";
+    return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s \"%s\", found %s%.100s%s; %s", file->text,
+                     h5_colon(file->text), name, wanted, quote, found ? text : "none", quote, remedy);
 }
 
 static Status check_format(const H5Place *file, unsigned version[2], Error *err) {

@@ -31,10 +31,10 @@ static Status keep_array(Dataset *dataset, const H5Place *group, const char *nam
     return status;
 }
 
-static Status keep_text(Dataset *dataset, const H5Place *group, const char *name, bool required, const char **out,
-                        Error *err) {
+// "" where the attribute is missing.
+static Status keep_text(Dataset *dataset, const H5Place *group, const char *name, const char **out, Error *err) {
     char text[TEXT_SIZE];
-    Status status = h5_attribute_text(group, name, required, text, sizeof text, NULL, err);
+    Status status = h5_attribute_text(group, name, false, text, sizeof text, NULL, err);
     if (status) return status;
     *out = dataset_keep_text(dataset, text);
     return *out ? STATUS_OK : error_no_memory(err, "%s", group->text);
@@ -42,13 +42,13 @@ static Status keep_text(Dataset *dataset, const H5Place *group, const char *name
 
 static Status read_texts(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
     const char *split;
-    Status status = keep_text(dataset, group, "split", true, &split, err);
-    if (!status) status = keep_text(dataset, group, "source", false, &info->source, err);
-    if (!status) status = keep_text(dataset, group, "scene", false, &info->scene, err);
+    Status status = keep_text(dataset, group, "split", &split, err);
+    if (!status) status = keep_text(dataset, group, "source", &info->source, err);
+    if (!status) status = keep_text(dataset, group, "scene", &info->scene, err);
     if (status || split_parse(split, &info->split)) return status;
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected attribute split \"train\", \"val\" or \"test\", found \"%.100s\"", group->text,
-                     split);
+                     "%s: expected attribute split \"train\", \"val\" or \"test\", found %s%.100s%s", group->text,
+                     *split ? "\"" : "", *split ? split : "none", *split ? "\"" : "");
 }
 
 // rgb fixes F, V, H and W for everything else.

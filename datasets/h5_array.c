@@ -10,13 +10,14 @@
 #define CHUNK_BYTES_MAX ((size_t)1 << 28)
 enum { DEFLATE_RATIO_MAX = 1040, DIMS_MAX = 0x7FFFFFFF }; // deflate reaches 1032 : 1
 
-// "[24,4,64,64]"; a free dimension is written as its letter, or "n".
-static void dims_text(int rank, const hsize_t *dims, const char *letters, char *out, size_t size) {
+// "[24,4,64,64]"; with `free`, a dimension of 0 is any length, which is written as its letter, or "n".
+static void dims_text(int rank, const hsize_t *dims, bool free, const char *letters, char *out, size_t size) {
     size_t used = (size_t)snprintf(out, size, "[");
     for (int i = 0; i < rank && used < size; i++) {
         const char *comma = i ? "," : "";
         int length = letters ? (int)strcspn(letters, ",") : 0;
-        if (dims[i]) used += (size_t)snprintf(out + used, size - used, "%s%llu", comma, (unsigned long long)dims[i]);
+        if (dims[i] || !free)
+            used += (size_t)snprintf(out + used, size - used, "%s%llu", comma, (unsigned long long)dims[i]);
         else
             used += (size_t)snprintf(out + used, size - used, "%s%.*s", comma, letters ? length : 1,
                                      letters ? letters : "n");
@@ -28,8 +29,8 @@ static void dims_text(int rank, const hsize_t *dims, const char *letters, char *
 static Status wrong_shape(const H5Array *array, const H5Expect *expect, Error *err) {
     char kinds[64], letters[64], wanted[128], found[128], known[140] = "";
     h5_kinds_text(expect->kinds, kinds, sizeof kinds);
-    dims_text(expect->rank, expect->dims, expect->letters, wanted, sizeof wanted);
-    dims_text(array->rank, array->dims, NULL, found, sizeof found);
+    dims_text(expect->rank, expect->dims, true, expect->letters, wanted, sizeof wanted);
+    dims_text(array->rank, array->dims, false, NULL, found, sizeof found);
     snprintf(letters, sizeof letters, "[%s]", expect->letters ? expect->letters : "");
     if (!expect->letters) snprintf(letters, sizeof letters, "%.60s", wanted);
     else if (strcmp(letters, wanted) != 0) snprintf(known, sizeof known, " = %s", wanted);

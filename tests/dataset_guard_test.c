@@ -43,6 +43,7 @@ static void unit_millimetres(Broken b) { replace_text(b.file, "length_unit", "mm
 static void missing_depth_odd(Broken b) { replace_text(b.file, "missing_depth", "fog"); }
 static void no_episodes_group(Broken b) { drop(b.file, "episodes"); }
 static void no_episodes(Broken b) { drop(b.file, "episodes"), h5_close_id(h5_create_group(b.file, "episodes")); }
+static void convention_missing(Broken b) { drop_attribute(b.file, "camera_convention"); }
 static void split_missing(Broken b) { drop_attribute(b.episode, "split"); }
 static void split_odd(Broken b) { replace_text(b.episode, "split", "validation"); }
 static void split_number(Broken b) { drop_attribute(b.episode, "split"), h5_write_double(b.episode, "split", 1); }
@@ -58,6 +59,7 @@ static void rgb_group(Broken b) { drop(b.episode, "rgb"), h5_close_id(h5_create_
 static void rgb_u16(Broken b) { replace_array(b.episode, "rgb", H5_U16, 5, DIMS(3, 3, 6, 8, 3), ZEROS); }
 static void rgb_signed(Broken b) { replace_array(b.episode, "rgb", H5_I8, 5, DIMS(3, 3, 6, 8, 3), ZEROS); }
 static void rgb_rgba(Broken b) { replace_array(b.episode, "rgb", H5_U8, 5, DIMS(3, 3, 6, 8, 4), ZEROS); }
+static void rgb_no_frames(Broken b) { replace_array(b.episode, "rgb", H5_U8, 5, DIMS(0, 3, 6, 8, 3), ZEROS); }
 static void rgb_flat(Broken b) { replace_array(b.episode, "rgb", H5_U8, 4, DIMS(3, 3, 6, 8), ZEROS); }
 static void depth_small(Broken b) { replace_array(b.episode, "depth", H5_F32, 4, DIMS(3, 3, 3, 4), ZEROS); }
 static void depth_f64(Broken b) { replace_array(b.episode, "depth", H5_F64, 4, DIMS(3, 3, 6, 8), ZEROS); }
@@ -135,11 +137,13 @@ static const GuardCase CASES[] = {
     {version_two, "expected format_version 1.x, found 2.0"},
     {version_text, "expected attribute format_version to hold whole numbers"},
     {convention_opengl, "expected attribute camera_convention \"opencv\", found \"opengl\"; the camera looks along +z"},
+    {convention_missing, "expected attribute camera_convention \"opencv\", found none; the camera looks along +z"},
+    {rgb_no_frames, "000000/rgb: expected u8 [F,V,H,W,3], found u8 [0,3,6,8,3]"},
     {unit_millimetres, "expected attribute length_unit \"m\", found \"mm\"; convert depth, the translations"},
     {missing_depth_odd, "expected attribute missing_depth \"sky\" or \"unknown\", found \"fog\""},
     {no_episodes_group, "a.h5:/episodes: expected a group, found no object"},
     {no_episodes, "a.h5:/episodes: expected at least one episode, found none"},
-    {split_missing, "a.h5:/episodes/000000: expected the attribute split, found none"},
+    {split_missing, "a.h5:/episodes/000000: expected attribute split \"train\", \"val\" or \"test\", found none"},
     {split_odd, "expected attribute split \"train\", \"val\" or \"test\", found \"validation\""},
     {split_number, "expected attribute split to be one text"},
     {scene_control, "expected plain text in attribute scene, found control characters"},
