@@ -6,6 +6,7 @@
 #include "app/result.h"
 #include "infer/film.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,9 @@ static const Flag flags[] = {
     {.name = "cameras", .value = "FILE", .help = "cameras from a JSON file instead; several are a path"},
     {.name = "ride", .value = "N", .help = "with --cameras: N frames from the first camera to the last"},
     {.name = "step", .value = "J", .help = "draw this step only, with time standing still"},
-    {.name = "size", .value = "WxH", .help = "width x height of each picture (default: those of the cameras)"},
+    {.name = "size",
+     .value = "WxH",
+     .help = "width x height of each picture (default: those of the cameras; another shape is stretched)"},
     {.name = "output",
      .value = "PATH",
      .help = ".gif, .mp4, or a folder for PNG (default: FILE.gif)",
@@ -85,6 +88,15 @@ typedef struct FilmChoice {
     int H, W;  // 0: the size of the cameras
 } FilmChoice;
 
+// Pictures of --size show all that the cameras see, stretched where their shape is another; 5 % may be rounding.
+static void warn_if_stretched(const CommandLine *line, int H, int W, FilmChoice choice) {
+    double here = (double)H * choice.W, there = (double)W * choice.H;
+    if (choice.H && fabs(here - there) > 0.05 * here)
+        log_warning(&line->log,
+                    "--size %dx%d: the cameras have pictures of %d x %d, so these are stretched; %dx%d is not",
+                    choice.W, choice.H, W, H, choice.W, (int)lround((double)choice.W * H / W));
+}
+
 static Status film_path(Rendering *r, const PathCamera *cameras, int count, FilmChoice choice, Error *err) {
     return film_of_path(&r->rollout, cameras, count, choice.step, choice.H, choice.W, &r->film, err);
 }
@@ -116,7 +128,8 @@ static Status film_orbit(Rendering *r, long count, FilmChoice choice, Error *err
     return status;
 }
 
-static Status film_cameras(Rendering *r, const char *file, long ride, FilmChoice choice, Error *err) {
+static Status film_cameras(const CommandLine *line, Rendering *r, const char *file, long ride, FilmChoice choice,
+                           Error *err) {
     PathCamera *keys = NULL, *between = NULL;
     int count = 0;
     Status status = camera_path_read(file, &keys, &count, err);
@@ -125,6 +138,7 @@ static Status film_cameras(Rendering *r, const char *file, long ride, FilmChoice
         if (between) camera_path_between(keys, count, (int)ride, between);
         else status = error_no_memory(err, "%ld cameras", ride);
     }
+    if (status == STATUS_OK) warn_if_stretched(line, keys[0].H, keys[0].W, choice);
     if (status == STATUS_OK) status = film_path(r, between ? between : keys, between ? (int)ride : count, choice, err);
     free(keys);
     free(between);
@@ -155,9 +169,10 @@ static Status choose_film(const CommandLine *line, Rendering *r, Error *err) {
     r->video.fps = 8;
     if (status == STATUS_OK) status = command_real(line, "fps", 0.1, 50, &r->video.fps, err);
     if (status != STATUS_OK) return status;
-    if (cameras) return film_cameras(r, cameras, ride, choice, err);
+    if (cameras) return film_cameras(line, r, cameras, ride, choice, err);
     if (r->rollout.V == 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: the file has no cameras; give them with --cameras", r->path);
+    warn_if_stretched(line, r->rollout.H, r->rollout.W, choice);
     if (orbit) return film_orbit(r, orbit, choice, err);
     return film_of_views(&r->rollout, views.v, views.count, choice.step, choice.H, choice.W, &r->film, err);
 }
