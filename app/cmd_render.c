@@ -201,6 +201,14 @@ static Status open_truth(Rendering *r, const char *path, Error *err) {
     return status;
 }
 
+// Whether an edit changed more than labels: what was recorded is then another course of events.
+static bool is_changed(const RolloutFile *rollout) {
+    const char *line = rollout->edit_history;
+    for (; line && *line; line += strcspn(line, "\n"), line += *line == '\n')
+        if (*line == '-' && strncmp(line, "- label:", 8) != 0 && strncmp(line, "- cluster:", 10) != 0) return true;
+    return false;
+}
+
 // A data set named with --data must exist; the one that the rollout came from may be gone.
 static Status choose_truth(const CommandLine *line, Rendering *r, Error *err) {
     const char *given = command_text(line, "data", NULL), *own = r->rollout.dataset;
@@ -213,6 +221,14 @@ static Status choose_truth(const CommandLine *line, Rendering *r, Error *err) {
     else if (open_truth(r, own, &gone) != STATUS_OK)
         log_warning(&line->log, "the true pictures are left out: %s", gone.text);
     return STATUS_OK;
+}
+
+static Status open_beside(const CommandLine *line, Rendering *r, Error *err) {
+    Status status = choose_truth(line, r, err);
+    if (status == STATUS_OK && r->truth && is_changed(&r->rollout))
+        log_note(&line->log,
+                 "the scene was edited, and the true pictures beside it were not: --no-truth leaves them out");
+    return status;
 }
 
 // ---- the command
@@ -248,7 +264,7 @@ static Status run_render(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = choose_film(line, &r, err);
     if (status == STATUS_OK) status = output_check_frames(line, r.out, (size_t)r.film.frames, err);
     if (status == STATUS_OK) status = session_open_for(&r.session, &session, &r.rollout, r.path, err);
-    if (status == STATUS_OK) status = choose_truth(line, &r, err);
+    if (status == STATUS_OK) status = open_beside(line, &r, err);
     if (status == STATUS_OK) status = draw_film(line, &r, err);
     if (status == STATUS_OK) status = tell(line, &r, err);
     rendering_free(&r);

@@ -18,6 +18,10 @@ expect 0 "  # at step 2 of a rollout (--step 2):" "" "$VPD" edit "$folder/b.h5" 
 # The result goes into rollout and render as it is, and is edited again.
 expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/a.h5" --steps 2 --threads 1 -o "$folder/a2.h5"
 expect 0 "3 frames" "*" "$VPD" render -q "$folder/a2.h5" --views 0 --no-truth --size 16x16 --threads 1 -o "$folder/a2.gif"
+expect 0 "3 frames" "the scene was edited, and the true pictures beside it were not" "$VPD" render "$folder/a2.h5" --views 0 --threads 1 -o "$folder/beside.gif"
+expect 0 "1 edit" "*" "$VPD" edit "$in" --do "cluster: {}" -o "$folder/labelled.h5"
+expect 0 "1 frame" "*" "$VPD" render "$folder/labelled.h5" --views 0 --step 0 --threads 1 -o "$folder/labelled"
+grep -q "was edited" "$folder/stderr" && fail "labels are no edit of what happens"
 expect 0 "1 edit (episode" "move: " "$VPD" edit "$folder/a2.h5" --do "move: {all: true, by: [0, 0, 1]}" -o "$folder/a3.h5"
 [ "$("$VPD" edit "$folder/a3.h5" --show-history | grep -c '^  - ')" = 2 ] || fail "the history lost an edit"
 
