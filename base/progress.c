@@ -93,6 +93,7 @@ static void show(Progress *progress, double now, const char *detail, bool last) 
 void progress_update(Progress *progress, size_t done, const char *detail) {
     progress->done = done > progress->first ? done : progress->first;
     if (!is_shown(progress)) return;
+    if (!progress->log->terminal && progress->total && progress->done >= progress->total) return; // the last line comes
     double now = clock_now();
     if (now - progress->shown < progress->interval) return;
     follow_rate(progress, now);

@@ -70,6 +70,24 @@ static void test_plain_lines(void **state) {
     fclose(out);
 }
 
+// The last of all is said once, by progress_end.
+static void test_one_last_line(void **state) {
+    (void)state;
+    char text[128] = "";
+    FILE *out = tmpfile();
+    Log log = log_open(out, false);
+    Progress p;
+    progress_start(&p, &log, "read", "files", 0, 2);
+    p.interval = 0; // every update is shown
+    progress_update(&p, 2, NULL);
+    progress_end(&p, NULL);
+    rewind(out);
+    assert_non_null(fgets(text, sizeof text, out));
+    assert_non_null(strstr(text, "read  2/2 100%"));
+    assert_null(fgets(text, sizeof text, out));
+    fclose(out);
+}
+
 static void test_silent(void **state) {
     (void)state;
     FILE *out = tmpfile();
@@ -102,8 +120,8 @@ static void test_clean(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clock_format), cmocka_unit_test(test_line),  cmocka_unit_test(test_plain_lines),
-        cmocka_unit_test(test_silent),       cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_clock_format),  cmocka_unit_test(test_line),   cmocka_unit_test(test_plain_lines),
+        cmocka_unit_test(test_one_last_line), cmocka_unit_test(test_silent), cmocka_unit_test(test_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
