@@ -15,7 +15,7 @@ static const Flag flags[] = {
      .help = "draw the camera frusta and the merged points",
      .letter = 'o',
      .writes = "png"},
-    {.name = "episode", .value = "N", .help = "number of the episode to draw (0)"},
+    {.name = "episode", .value = "E", .help = "episode to draw, by name or number (0)"},
     {.name = "frame", .value = "N", .help = "its frame (0)"},
     {.name = "json", .help = "one JSON object instead of tables"},
     FLAG_FORCE,
@@ -149,7 +149,7 @@ typedef struct Drawing {
 
 static Status read_drawing(const CommandLine *line, const Dataset *dataset, Drawing *out, Error *err) {
     *out = (Drawing){.path = command_text(line, "output", NULL)};
-    Status status = command_small_int(line, "episode", 0, dataset_episode_count(dataset) - 1, &out->episode, err);
+    Status status = dataset_find_episode(dataset, command_text(line, "episode", "0"), &out->episode, err);
     if (!status)
         status = command_small_int(line, "frame", 0, dataset_episode(dataset, out->episode)->F - 1, &out->frame, err);
     return !status && out->path ? command_check_writable(out->path, err) : status;

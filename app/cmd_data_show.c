@@ -17,7 +17,7 @@ static const Flag flags[] = {
      .help = "a contact sheet (.png), or an animation of each view (.gif; required)",
      .letter = 'o',
      .writes = "png gif"},
-    {.name = "episode", .value = "N", .help = "number of the episode (0)"},
+    {.name = "episode", .value = "E", .help = "episode, by name or number (0)"},
     {.name = "view", .value = "N", .help = "only this view (all)"},
     {.name = "columns", .value = "N", .help = "pictures in a row of the sheet (8)"},
     {.name = "width", .value = "N", .help = "width of a picture, pixels (160)"},
@@ -78,8 +78,7 @@ static Status run_show(const CommandLine *line, Error *err) {
     if (!status) status = command_small_int(line, "width", 8, 2048, &options.width, err);
     if (!status) status = command_real(line, "fps", 0.1, 50, &options.fps, err);
     if (!status) status = dataset_open(command_argument(line, 0), &dataset, err);
-    if (!status)
-        status = command_small_int(line, "episode", 0, dataset_episode_count(dataset) - 1, &options.episode, err);
+    if (!status) status = dataset_find_episode(dataset, command_text(line, "episode", "0"), &options.episode, err);
     if (!status)
         status =
             command_small_int(line, "view", 0, dataset_episode(dataset, options.episode)->V - 1, &options.view, err);

@@ -107,11 +107,10 @@ static void warn_of_up(const Vpd *model, const EpisodeInfo *info, const Log *log
                 info->file, info->name, up[0], up[1], up[2], 'x' + axis, 'x' + axis);
 }
 
-static Status measure_extent(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted,
+// How wide the points of the first frame are.
+static Status measure_points(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted,
                              double *extent, Error *err) {
     const EpisodeInfo *info = dataset_episode(dataset, episode);
-    Observation boxed = {.bounds = info->bounds};
-    if (info->bounds) return lengths_extent(1, &boxed, extent, err);
     int *views = NULL, count = 0;
     Frames frames = {0};
     Status status = history_views(model, wanted, info, &views, &count, err);
@@ -120,18 +119,14 @@ static Status measure_extent(const Vpd *model, const Dataset *dataset, int episo
     free(views);
     if (status != STATUS_OK) return status;
     Observation seen = frames_observation(&frames);
+    seen.bounds = NULL;
     status = lengths_extent(1, &seen, extent, err);
     frames_free(&frames);
     return status;
 }
 
-static void warn_of_extent(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted,
-                           const Log *log) {
-    const double most = 3;
-    const EpisodeInfo *info = dataset_episode(dataset, episode);
-    double extent, learned = model->config.data.extent;
-    Error unsaid = {0}; // what cannot be read is an error where it is needed
-    if (measure_extent(model, dataset, episode, wanted, &extent, &unsaid) != STATUS_OK) return;
+static void warn_of_extent(const Vpd *model, const EpisodeInfo *info, double extent, const Log *log) {
+    const double most = 3, learned = model->config.data.extent;
     if (extent <= most * learned && learned <= most * extent) return;
     log_warning(log,
                 "%s:/episodes/%s: the scene is %.3g m wide, but the model learned in one of %.3g m (data.extent), so "
@@ -139,10 +134,29 @@ static void warn_of_extent(const Vpd *model, const Dataset *dataset, int episode
                 info->file, info->name, extent, learned);
 }
 
+// A wide room around a small workspace is right, a thousand times as wide is another unit.
+static void warn_of_bounds(const EpisodeInfo *info, double points, double box, const Log *log) {
+    const double most = 100;
+    if (points <= most * box && box <= most * points) return;
+    log_warning(log,
+                "%s:/episodes/%s: its points are spread over %.3g m, and its workspace box is %.3g m wide; are depth, "
+                "poses and bounds in metres?",
+                info->file, info->name, points, box);
+}
+
 void history_warn(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted, const Log *log) {
     if (!log) return;
-    warn_of_up(model, dataset_episode(dataset, episode), log);
-    warn_of_extent(model, dataset, episode, wanted, log);
+    const EpisodeInfo *info = dataset_episode(dataset, episode);
+    Observation boxed = {.bounds = info->bounds};
+    double points, box;
+    Error unsaid = {0}; // what cannot be read is an error where it is needed
+    warn_of_up(model, info, log);
+    if (measure_points(model, dataset, episode, wanted, &points, &unsaid) != STATUS_OK) return;
+    if (!info->bounds) warn_of_extent(model, info, points, log);
+    else if (lengths_extent(1, &boxed, &box, &unsaid) == STATUS_OK) {
+        warn_of_extent(model, info, box, log);
+        warn_of_bounds(info, points, box, log);
+    }
 }
 
 // ---- reading

@@ -203,6 +203,25 @@ static void unlike_data_are_told(void **state) {
     world_close(&world);
 }
 
+static void wrong_units_are_told(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t length = 0;
+    Log log = {.out = open_memstream(&text, &length), .quiet = true};
+    World world;
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, (const char *[]){"train.turn=z", "data.extent=0.002", NULL}, false);
+    double *bounds = (double *)dataset_episode(world.dataset, 0)->bounds;
+    assert_non_null(bounds);
+    for (int i = 0; i < 6; i++) bounds[i] *= 0.001; // as where poses and depth are in millimetres
+    history_warn(world.model, world.dataset, 0, &(IntList){0}, &log);
+    fclose(log.out);
+    assert_non_null(strstr(text, "its workspace box is 0.002 m wide; are depth, poses and bounds in metres?"));
+    assert_null(strstr(text, "the model learned in"));
+    free(text);
+    world_close(&world);
+}
+
 static void read_picture(const char *folder, const char *name, Image *image) {
     char path[FILE_PATH_SIZE];
     Error err = {0};
@@ -466,6 +485,7 @@ int main(void) {
         cmocka_unit_test(untrained_is_no_dynamics),
         cmocka_unit_test(up_is_of_the_cameras_or_the_training),
         cmocka_unit_test(unlike_data_are_told),
+        cmocka_unit_test(wrong_units_are_told),
         cmocka_unit_test(motion_alone_draws_nothing),
         cmocka_unit_test(pictures_are_the_rollouts),
         cmocka_unit_test(starts_that_fit),

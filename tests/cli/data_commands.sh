@@ -19,7 +19,7 @@ expect 0 '"verdict":"pass","pass":true' "*" "$VPD" data check "$part" --json
 expect 0 "" "*" "$VPD" data convert "$part" -o "$folder/one.h5" --views 0 --quiet
 expect 0 "not checked: each episode has one camera that stands still" "*" "$VPD" data check "$folder/one.h5"
 expect 0 '"verdict":"not checked","pass":null' "*" "$VPD" data check "$folder/one.h5" --json
-expect 2 "" "--episode: expected an integer from 0 to 2" "$VPD" data check "$part" -o "$folder/x.png" --episode 3 --quiet
+expect 2 "" "no episode 3; expected a name such as 000000, or a number from 0 to 2" "$VPD" data check "$part" -o "$folder/x.png" --episode 3 --quiet
 expect 2 "" "expected 9 val episodes, found 2" "$VPD" data subset "$sample" -o "$folder/x.h5" --split val:9
 expect 2 "" '--split: expected a list such as train:16,val:2,test:2, found "validation:3"' \
   "$VPD" data subset "$sample" -o "$folder/x.h5" --split validation:3
@@ -48,6 +48,8 @@ ln "$part" "$folder/several/a.h5" && ln "$part" "$folder/several/b.h5"
 name=$("$VPD" data info --json "$part" | sed 's/.*"episodes":\[{"file":"[^"]*","name":"\([^"]*\)".*/\1/')
 expect 0 "b.h5:$name" "" "$VPD" data info "$folder/several"
 expect 0 "b.h5:$name" "*" "$VPD" data check "$folder/several" --quiet
+expect 0 "" "several.png written" "$VPD" data show "$folder/several" -o "$folder/several.png" --episode "b.h5:$name"
+expect 0 "*" "*" "$VPD" data check "$part" -o "$folder/named.png" --episode "$name" --quiet
 
 # Damage: cut short, and each of many bytes overwritten. Never a crash, always a sentence, never another status.
 # HDF5 itself leaks on damaged files; under AddressSanitizer that is not what is looked for here.
