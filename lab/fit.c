@@ -21,11 +21,10 @@ enum {
     AGAIN = 5 // searches from better points that the errors have met
 };
 
-#define AGAINST 1.05     // times the residuals
-#define ROUNDING 1e-6    // of the first residuals
-#define NO_BETTER 0.9    // of the first residuals
-#define STAGE_SHARE 1e-3 // of the cost: steps of LM that gain less end a stage
-#define BETTER 0.1       // variances of a residual by which 2 cost falls at a point worth a search of its own
+#define AGAINST 1.05  // times the residuals
+#define ROUNDING 1e-6 // of the first residuals
+#define NO_BETTER 0.9 // of the first residuals
+#define BETTER 0.1    // variances of a residual by which 2 cost falls at a point worth a search of its own
 
 const char *const fit_verdicts[FIT_VERDICTS] = {"fitted", "at its bound", "not determined"};
 
@@ -107,16 +106,9 @@ static Status no_rollout(Fit *f) {
     return error_set(f->err, last->status, "%s, at the start of the fit: %s", f->free->path, last->text);
 }
 
-// While few frames are compared, the minimum is not needed to the last digit.
-static bool is_stage(const Fit *f) { return f->rollout.horizon < f->result->frames; }
-
 // From f->x on. The error of a start without a result is that of its rollout.
 static Status run(Fit *f, long iterations, MinimiseResult *result) {
-    const MinimiseOptions options = {.method = method_of(f),
-                                     .iterations = iterations,
-                                     .share = is_stage(f) ? STAGE_SHARE : 0,
-                                     .report = report,
-                                     .context = f};
+    const MinimiseOptions options = {.method = method_of(f), .iterations = iterations, .report = report, .context = f};
     f->rollout.last = (Error){0};
     Status status = minimise(&f->problem, &options, f->x, result, f->err);
     f->result->calls += result->calls;
@@ -129,9 +121,11 @@ static long iterations_of(const Fit *f) {
     return method_of(f) == MINIMISE_ADAM ? ADAM_ITERATIONS : ITERATIONS;
 }
 
-static long iterations_now(const Fit *f) {
+// While few frames are compared, the minimum is not needed to the last digit.
+static long iterations_now(const Fit *f, size_t frames) {
     const long most = iterations_of(f);
-    return is_stage(f) && method_of(f) == MINIMISE_LM && most > STAGE_ITERATIONS ? STAGE_ITERATIONS : most;
+    return f->rollout.horizon < frames && method_of(f) == MINIMISE_LM && most > STAGE_ITERATIONS ? STAGE_ITERATIONS
+                                                                                                 : most;
 }
 
 // ---- several starts: a few steps from each over the first horizon; the best goes on
@@ -453,7 +447,7 @@ static Status minimise_all(Fit *f, size_t frames) {
     Status status = hold(f, frames);
     if (status == STATUS_OK && f->options->starts > 1) status = try_starts(f);
     for (;;) {
-        if (status == STATUS_OK) status = run(f, iterations_now(f), &result);
+        if (status == STATUS_OK) status = run(f, iterations_now(f, frames), &result);
         f->result->rms = rms_of(f, result.cost);
         if (status == STATUS_OK && f->rollout.horizon == frames && result.cost > f->first) return from_start(f);
         if (status != STATUS_OK || f->rollout.horizon == frames) return status;

@@ -66,7 +66,6 @@ typedef struct MinimiseOptions {
     long iterations;  // at most
     double tolerance; // ends when no z moves by more than this; 0: 1e-9. MINIMISE_LM also ends where a step of a
                       // hundredth of a standard error would do as much
-    double share;     // MINIMISE_LM ends where a step lowers the cost by less than this share of it
     double rate;      // MINIMISE_ADAM: largest step of a z, falling to 0 over the iterations; 0: 0.03
     MinimiseReport *report;
     void *context; // of report

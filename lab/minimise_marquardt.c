@@ -82,7 +82,7 @@ static Status search(Minimise *m, Marquardt *w, double tolerance, bool *done) {
             const double gain = 2 * (before - cost) / decrease - 1;
             w->mu = fmax(w->mu * fmax(1.0 / 3, 1 - gain * gain * gain), 1e-14);
             w->grow = 2;
-            *done = *done || before - cost < fmax(m->options->share, 1e-4 / fmax(m->residuals, 1)) * before;
+            *done = *done || before - cost < 1e-4 * before / fmax(m->residuals, 1);
             minimise_take(m, cost);
             return STATUS_OK;
         }

@@ -51,22 +51,6 @@ static void test_valley(void **state) {
     assert_false(result.converged);
 }
 
-// A share of 1: no step of Gauss and Newton lowers a cost by all of it.
-static void test_share(void **state) {
-    const MinimiseVariable variable[] = {plain, plain};
-    const MinimiseProblem problem = {2, variable, rosenbrock, NULL, MINIMISE_KINKS};
-    MinimiseOptions options = {.method = MINIMISE_LM, .iterations = 100, .share = 1};
-    MinimiseResult result;
-    double x[] = {-1.2, 1};
-    Error err;
-    (void)state;
-    assert_status_ok(minimise(&problem, &options, x, &result, &err), err);
-    assert_true(result.converged && result.iterations == 1 && result.cost < result.first_cost);
-    options.share = 1e-3; // each step but those at the bottom lowers it by more
-    assert_status_ok(minimise(&problem, &options, x, &result, &err), err);
-    assert_true(result.converged && result.iterations > 3);
-}
-
 // ---- y = a exp(-b t) at T times, with noise
 
 enum { TIMES = 50 };
@@ -360,9 +344,9 @@ static void test_no_start(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_valley),       cmocka_unit_test(test_share),   cmocka_unit_test(test_covariance),
-        cmocka_unit_test(test_coverage),     cmocka_unit_test(test_methods), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_kink),    cmocka_unit_test(test_teeth),
-        cmocka_unit_test(test_eigen),        cmocka_unit_test(test_stop),    cmocka_unit_test(test_no_start)};
+        cmocka_unit_test(test_valley),  cmocka_unit_test(test_covariance), cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_methods), cmocka_unit_test(test_bounds),     cmocka_unit_test(test_undetermined),
+        cmocka_unit_test(test_kink),    cmocka_unit_test(test_teeth),      cmocka_unit_test(test_eigen),
+        cmocka_unit_test(test_stop),    cmocka_unit_test(test_no_start)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
