@@ -321,6 +321,22 @@ static void one_frame(const char *extra, const char *colour, const char *depth, 
     fclose(file);
 }
 
+// The same intrinsics for pictures of 32 x 24, and for 24 x 32, which scales fx and fy apart.
+static void test_other_shape(void **state) {
+    (void)state;
+    const char *unit = "[[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]";
+    char said[600];
+    write_colour(0, 0, place("a.png", 0, 0));
+    write_depth(0, 0, place("b.png", 0, 0), 0.001, plain);
+    one_frame("\"fl_x\": 60, \"w\": 64, \"h\": 48,", "a.png", "b.png", unit);
+    import_messages(usual(), said, sizeof said);
+    assert_null(strstr(said, "exchanged"));
+    one_frame("\"fl_x\": 30, \"w\": 24, \"h\": 32,", "a.png", "b.png", unit);
+    import_messages(usual(), said, sizeof said);
+    assert_non_null(
+        strstr(said, "a.png: has 32 x 24 pixels, and its intrinsics are for 24 x 32: are width and height"));
+}
+
 // Folders of recordings are no episodes of one, so the sentence tells what to do with them.
 static void test_recordings_in_folders(void **state) {
     (void)state;
@@ -362,6 +378,8 @@ static void test_wrong_files(void **state) {
     refuse(usual(), "\"transform_matrix\": expected 16 numbers, found 6");
     one_frame(fine, "a.png", "b.png", "[[2,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]");
     refuse(usual(), "a.png: expected finite [R t; 0 0 0 1] with R orthonormal");
+    one_frame("\"camera_angle_x\": 49.1,", "a.png", "b.png", unit);
+    refuse(usual(), "expected \"camera_angle_x\" in radians, from 0 to pi, found 49.1; are those degrees?");
     one_frame("\"fl_x\": -30,", "a.png", "b.png", unit);
     refuse(usual(), "expected positive focal lengths");
     one_frame("\"fl_x\": 30, \"camera_model\": \"EQUIRECTANGULAR\",", "a.png", "b.png", unit);
@@ -389,6 +407,7 @@ int main(void) {
         TEST(test_distortion),
         TEST(test_lens),
         TEST(test_sizes),
+        TEST(test_other_shape),
         TEST(test_recordings_in_folders),
         TEST(test_wrong_files),
     };

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHAPE_TOLERANCE 0.03 // relative, of width over height; sizes may be rounded
+
 static const char *picture_name(const ImportJob *job, const PosedImage *image) {
     return image->colour ? image->colour : job->path;
 }
@@ -79,6 +81,16 @@ static Status complete_cameras(ImportJob *job, Error *err) {
     return status;
 }
 
+// Intrinsics are scaled to the pictures, each side by itself: another shape is more likely a mistake.
+static void warn_of_shape(const ImportJob *job, const PosedImage *image, int H, int W) {
+    double here = (double)image->lens.W * H, there = (double)image->lens.H * W;
+    if (image->lens.H > 0 && fabs(here - there) > SHAPE_TOLERANCE * here)
+        log_warning(job->log,
+                    "%s: has %d x %d pixels, and its intrinsics are for %d x %d: are width and height exchanged, or is "
+                    "the picture cropped?",
+                    picture_name(job, image), W, H, image->lens.W, image->lens.H);
+}
+
 // The first pictures define the size and the type of depth.
 static Status look_at_first(ImportJob *job, Error *err) {
     const PosedSet *set = &job->set;
@@ -88,6 +100,7 @@ static Status look_at_first(ImportJob *job, Error *err) {
     Status status = size_of(job, first, &H, &W, err);
     if (!status) status = picture_read(set, first, true, &depth, err);
     status = job_advise_skip(job, status, err);
+    if (!status) warn_of_shape(job, first, H, W);
     job->info.H = job->options->H ? job->options->H : H;
     job->info.W = job->options->W ? job->options->W : W;
     job->is_f32 = depth.type != PIXEL_U16 || set->coding == DEPTH_RAY_LENGTH || set->coding == DEPTH_BUFFER;

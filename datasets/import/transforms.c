@@ -73,6 +73,12 @@ static Status read_distortion(const Transforms *file, const json_t *frame, Lens 
     return status;
 }
 
+static Status check_angle(const Transforms *file, const char *key, double angle, Error *err) {
+    if (!(angle < 0) && angle < 3.14159) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected \"%s\" in radians, from 0 to pi, found %.6g%s", file->path,
+                     key, angle, angle > 0 ? "; are those degrees?" : "");
+}
+
 // Focal lengths in pixels, or from the horizontal field of view.
 static Status read_lens(const Transforms *file, const json_t *frame, const char *colour, Lens *lens, Error *err) {
     double w = 0, h = 0, fx = 0, fy = 0, cx = NAN, cy = NAN, angle = 0, angle_y = 0;
@@ -84,6 +90,9 @@ static Status read_lens(const Transforms *file, const json_t *frame, const char 
     if (!status) status = number_of(file, frame, "cy", &cy, err);
     if (!status) status = number_of(file, frame, "camera_angle_x", &angle, err);
     if (!status) status = number_of(file, frame, "camera_angle_y", &angle_y, err);
+    if (status) return status;
+    if (fx == 0) status = check_angle(file, "camera_angle_x", angle, err);
+    if (!status && fy == 0) status = check_angle(file, "camera_angle_y", angle_y, err);
     if (status) return status;
     int H = (int)fmin(h, 1e6), W = (int)fmin(w, 1e6);
     if (!(w >= 1 && h >= 1)) status = image_read_size(colour, &H, &W, err);
