@@ -16,6 +16,7 @@ enum {
 };
 #define CLEARLY_BETTER 0.5 // largest ratio of 1 - correlation, after to before,
 #define MARGIN 0.04        // and how much the correlation must rise
+#define MARGIN_UNTOLD 0.2  // the same where there is little texture
 #define BELONGS 0.97       // no hypothesis is tried above this correlation
 #define GOOD 0.5           // smallest correlation of a reported hypothesis
 #define NONE_AT_ALL 0.4    // largest correlation of pictures that show something else
@@ -327,8 +328,8 @@ static void try_guess(Colours *colours, ColourGuess guess, ColourCheck *check, d
     double margin = guess >= COLOUR_SHIFTED ? 0.02 : 0;
     if (!check->told || !explains(correlation, check->correlations[COLOUR_NONE]) || correlation - margin <= *best)
         return;
-    // Where a wrong guess puts the sky beside the ground, colours agree by that alone, and details do not.
-    if (correlate_detail(colours) < check->detail_correlation - MARGIN) return;
+    // Where a wrong guess puts the sky beside the ground, colours agree better by that alone, and details do not.
+    if (correlate_detail(colours) < check->detail_correlation + MARGIN) return;
     *best = correlation - margin;
     check->guess = guess;
 }
@@ -420,15 +421,50 @@ static void try_all(Colours *colours, CheckReport *report) {
     judge(colours, report);
 }
 
+static Status colours_open(Colours *colours, const Evidence *evidence, Error *err) {
+    *colours = (Colours){.evidence = evidence, .step = 1};
+    colours->base = calloc(2 * (size_t)evidence->image_count + 1, sizeof *colours->base);
+    colours->matches.of = calloc(MATCHES_MAX, sizeof *colours->matches.of);
+    bool good = colours->base && colours->matches.of;
+    return good ? STATUS_OK : error_set(err, STATUS_FAILED, "no memory to compare colours");
+}
+
+static void colours_free(Colours *colours) {
+    free(colours->base);
+    free(colours->matches.of);
+}
+
+// Correlation under the report's guess about cameras and depth, of the colour pictures moved like depth or not.
+static double best_under(Colours *colours, const CheckReport *report) {
+    bool alone = set_maps(colours, report);
+    matches_collect(colours->evidence, report, &colours->matches);
+    double moved = correlate(colours, COLOUR_NONE);
+    return alone ? fmax(moved, correlate(colours, COLOUR_DEPTH_ALONE)) : moved;
+}
+
+Status check_colour_refutes(const Evidence *evidence, CheckReport *report, bool *refuted, Error *err) {
+    Colours colours;
+    ColourCheck check = {0};
+    Guess guess = report->guess;
+    Status status = colours_open(&colours, evidence, err);
+    *refuted = false;
+    if (status == STATUS_OK) {
+        double under = best_under(&colours, report);
+        report->guess = GUESS_NONE;
+        double stands = best_under(&colours, report);
+        measure_texture(&colours, &check);
+        *refuted = stands > NONE_AT_ALL && stands > under + (check.told ? MARGIN : MARGIN_UNTOLD);
+        report->guess = guess;
+    }
+    colours_free(&colours);
+    return status;
+}
+
 Status check_colour(const Evidence *evidence, CheckReport *report, Error *err) {
-    Colours colours = {.evidence = evidence, .step = 1};
+    Colours colours;
     for (int g = 0; g < COLOUR_COUNT; g++) report->colour.correlations[g] = NAN;
-    colours.base = calloc(2 * (size_t)evidence->image_count + 1, sizeof *colours.base);
-    colours.matches.of = calloc(MATCHES_MAX, sizeof *colours.matches.of);
-    Status status = STATUS_OK;
-    if (!colours.base || !colours.matches.of) status = error_set(err, STATUS_FAILED, "no memory to compare colours");
-    else try_all(&colours, report);
-    free(colours.base);
-    free(colours.matches.of);
+    Status status = colours_open(&colours, evidence, err);
+    if (status == STATUS_OK) try_all(&colours, report);
+    colours_free(&colours);
     return status;
 }

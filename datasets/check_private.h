@@ -24,6 +24,9 @@ double check_search(Objective *value, void *context, double low, double high, in
 // ---- colour against depth (check_colour.c), clocks of the cameras (check_clock.c)
 
 Status check_colour(const Evidence *evidence, CheckReport *report, Error *err);
+// Whether colours agree clearly better as cameras and depth stand than under the report's guess about them: over a bare
+// floor depth agrees either way, and a few points at edges speak for a guess by chance.
+Status check_colour_refutes(const Evidence *evidence, CheckReport *report, bool *refuted, Error *err);
 Status check_clocks(const Evidence *evidence, CheckReport *report, Error *err);
 
 // ---- where in the picture errors lie (check_where.c)
@@ -32,7 +35,7 @@ typedef struct WhereLists WhereLists;
 WhereLists *where_create(void); // NULL without memory
 void where_free(WhereLists *lists);
 PointSeen where_add;         // context: WhereLists
-PointSeen where_add_moments; // of two moments: objects may have moved, so errors on them tell nothing
+PointSeen where_add_moments; // of two moments: objects may have moved and are left out
 void where_judge(WhereLists *lists, CheckReport *report);
 
 // ---- the verdict (check_verdict.c)

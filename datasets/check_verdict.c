@@ -290,7 +290,10 @@ Status check_verdict(const Dataset *dataset, const Evidence *evidence, WhereList
     double depth = mean_known(report, offsetof(EpisodeCheck, depth_median));
     report->noise = mean_known(report, offsetof(EpisodeCheck, noise));
     report->pass = floor_of(depth, report->noise);
-    Status status = check_colour(evidence, report, err);
+    bool refuted = false;
+    Status status = report->guess ? check_colour_refutes(evidence, report, &refuted, err) : STATUS_OK;
+    if (refuted) report->guess = GUESS_NONE;
+    if (!status) status = check_colour(evidence, report, err);
     // A guess about views that do not overlap without it needs a confirmation by colour.
     double colour = report->colour.correlations[report->colour.guess];
     if (report->guesses[GUESS_NONE].tested < CHECK_POINTS_MIN && !(report->colour.told && colour > CONFIRMED))

@@ -40,10 +40,7 @@ static int cell_of(const Landing *landing) {
     return (int)fmin(error / ERROR_MAX * CELLS, CELLS - 1); // a point close to the camera can have any relative error
 }
 
-void where_add_moments(void *context, const Shot *a, int x, int y, const Landing *landing) {
-    WhereLists *lists = context;
-    int cell = cell_of(landing);
-    if (cell < 0) return;
+static void add_place(WhereLists *lists, const Shot *a, int x, int y, int cell) {
     double u = (x + 0.5) / a->W - 0.5, v = (y + 0.5) / a->H - 0.5, r = sqrt(2 * (u * u + v * v)); // 1 in a corner
     lists->cells[WHERE_CENTRE][cell] += r < 0.4;
     lists->cells[WHERE_CORNERS][cell] += r > 0.75;
@@ -54,12 +51,19 @@ void where_add_moments(void *context, const Shot *a, int x, int y, const Landing
     lists->cells[WHERE_BAND + (int)((v + 0.5) * WHERE_BANDS)][cell]++;
 }
 
+static bool on_object(const Shot *a, int x, int y) { return a->mask[(size_t)y * (size_t)a->W + (size_t)x] > 0; }
+
 void where_add(void *context, const Shot *a, int x, int y, const Landing *landing) {
     WhereLists *lists = context;
     int cell = cell_of(landing);
-    where_add_moments(context, a, x, y, landing);
-    if (!a->mask || cell < 0) return;
-    lists->cells[a->mask[(size_t)y * (size_t)a->W + (size_t)x] ? WHERE_OBJECTS : WHERE_BACKGROUND][cell]++;
+    if (cell < 0) return;
+    add_place(lists, a, x, y, cell);
+    if (a->mask) lists->cells[on_object(a, x, y) ? WHERE_OBJECTS : WHERE_BACKGROUND][cell]++;
+}
+
+void where_add_moments(void *context, const Shot *a, int x, int y, const Landing *landing) {
+    int cell = cell_of(landing);
+    if (cell >= 0 && !(a->mask && on_object(a, x, y))) add_place(context, a, x, y, cell);
 }
 
 // Median error over depth; NaN of too few points.
