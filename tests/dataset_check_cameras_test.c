@@ -2,25 +2,8 @@
 // The check of recordings whose cameras move or have different lenses: right ones pass without a wrong hint, and
 // exchanged or transposed poses are named.
 #include "datasets/check_private.h"
+#include "tests/check_report.h"
 #include "tests/check_scene.h"
-#include "tests/dataset_work_folder.h"
-
-static CheckReport check_scene(Scene *scene) {
-    Error err = {0};
-    Dataset *dataset;
-    CheckReport report;
-    assert_status_ok(scene_write(path, scene, 1, &err), err);
-    assert_status_ok(dataset_open(path, &dataset, &err), err);
-    assert_status_ok(dataset_check(dataset, NULL, &report, &err), err);
-    dataset_close(dataset);
-    return report;
-}
-
-static bool mentions(const CheckReport *report, const char *words) {
-    for (int i = 0; i < report->finding_count; i++)
-        if (strstr(report->findings[i].text, words)) return true;
-    return false;
-}
 
 static void assert_passes(const CheckReport *report) {
     for (int i = 0; i < report->finding_count; i++)

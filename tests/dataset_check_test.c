@@ -4,20 +4,9 @@
 #include "datasets/check_private.h"
 #include "datasets/convert.h"
 #include "datasets/reproject.h"
-#include "tests/dataset_scene.h"
-#include "tests/dataset_work_folder.h"
+#include "tests/check_report.h"
 
 typedef void Spoil(Scene *scene);
-
-static CheckReport check_file(void) {
-    Error err = {0};
-    Dataset *dataset;
-    CheckReport report;
-    assert_status_ok(dataset_open(path, &dataset, &err), err);
-    assert_status_ok(dataset_check(dataset, NULL, &report, &err), err);
-    dataset_close(dataset);
-    return report;
-}
 
 // Episodes of four views, of which `spoil` changes number 1.
 static CheckReport check_with_one_spoiled(int count, Spoil *spoil) {
@@ -45,13 +34,6 @@ static CheckReport check_spoiled(int F, int V, int flags, Spoil *spoil) {
     assert_status_ok(scene_write(path, &scene, 2, &err), err);
     scene_free(&scene);
     return check_file();
-}
-
-static bool mentions(const CheckReport *report, const char *words) {
-    for (int i = 0; i < report->finding_count; i++) {
-        if (strstr(report->findings[i].text, words)) return true;
-    }
-    return false;
 }
 
 static void assert_verdict(const CheckReport *report, const char *start) {

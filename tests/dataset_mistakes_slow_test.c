@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The check names each planted mistake, and condemns no right data of any size or kind.
-#include "datasets/check.h"
+#include "tests/check_report.h"
 #include "tests/check_scene.h"
-#include "tests/dataset_work_folder.h"
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 enum { STEP = 7 }; // of the cases, every which: sanitizers take ten times as long
@@ -15,17 +14,6 @@ typedef void Plant(Scene *scene);
 static size_t pixels_of(const Scene *scene) { return (size_t)scene->info.H * (size_t)scene->info.W; }
 static size_t images_of(const Scene *scene) { return (size_t)scene->info.F * (size_t)scene->info.V; }
 static int poses_of(const Scene *scene) { return scene->info.V * (scene->info.moving_cameras ? scene->info.F : 1); }
-
-static CheckReport check_scene(Scene *scene) {
-    Error err = {0};
-    Dataset *dataset;
-    CheckReport report;
-    assert_status_ok(scene_write(path, scene, 1, &err), err);
-    assert_status_ok(dataset_open(path, &dataset, &err), err);
-    assert_status_ok(dataset_check(dataset, NULL, &report, &err), err);
-    dataset_close(dataset);
-    return report;
-}
 
 static void print_findings(const CheckReport *report) {
     for (int i = 0; i < report->finding_count; i++)
