@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "base/version.h"
 #include "datasets/dataset_private.h"
+#include "datasets/h5.h"
 #include "datasets/import/formats.h"
 #include "datasets/import/job.h"
 #include "datasets/import/listing.h"
@@ -261,6 +262,17 @@ static Status refuse_folders(const char *path, const char *format, Error *err) {
     return STATUS_OK;
 }
 
+static Status refuse_data_set(const char *path, Error *err) {
+    char format[64];
+    Error unsaid = {0}; // of files that are none
+    if (file_is_folder(path) || h5_read_format(path, format, sizeof format, &unsaid)) return STATUS_OK;
+    if (strcmp(format, "vpd-dataset") != 0) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected a recording, found a data set, which needs no import; \"vpd data convert\" crops, "
+                     "resizes and merges data sets",
+                     path);
+}
+
 static Status find_importer(const char *path, const char *format, const Importer **out, Error *err) {
     char known[900] = "";
     for (const Importer *const *i = importers; *i; i++) {
@@ -275,7 +287,7 @@ static Status find_importer(const char *path, const char *format, const Importer
                              (*i)->layout);
     }
     if (format) return error_set(err, STATUS_BAD_INPUT, "--format: expected one of %s, found \"%.50s\"", known, format);
-    if (refuse_folders(path, NULL, err)) return STATUS_BAD_INPUT;
+    if (refuse_folders(path, NULL, err) || refuse_data_set(path, err)) return STATUS_BAD_INPUT;
     return error_set(
         err, STATUS_BAD_INPUT,
         "%s: expected a recording in one of these layouts, found %s: %s; \"vpd data import --help\" describes them",

@@ -34,7 +34,8 @@ wrong_input "expected a config in YAML, found an HDF5 file" train "$data"
 wrong_input "expected a list of edits in YAML, found an HDF5 file" edit "$rollout" --script "$data" -o "$folder/x.h5"
 wrong_input "expected cameras in JSON, found a PNG picture" render "$rollout" --cameras "$folder/picture.png"
 wrong_input "absent: cannot open" data import "$folder/absent" -o "$folder/x.h5"
-wrong_input "expected a recording in one of these layouts, found an HDF5 file" data import "$data" -o "$folder/x.h5"
+wrong_input "expected a recording in one of these layouts, found an HDF5 file" data import "$rollout" -o "$folder/x.h5"
+wrong_input "found a data set, which needs no import; \"vpd data convert\" crops" data import "$data" -o "$folder/x.h5"
 
 # Old flags name the new ones.
 wrong_input "--out was renamed to --output (-o)" rollout "$run" "$data" --out "$folder/x.h5"
@@ -45,7 +46,7 @@ wrong_input "--near 5 --far 1: no depth lies between them" data import "$folder"
 wrong_input "no pixel with depth lies in the box" data convert -q "$data" --box 50,50,50,51,51,51 -o "$folder/x.h5"
 wrong_input "none of its episodes is selected" data convert -q "$data" --split train:0 -o "$folder/x.h5"
 wrong_input "is named twice" eval -q "$run" "$data" --episode 1 --episode 000001
-wrong_input "--episode: expected an integer from 0 to 2" data check "$data" --episode 9
+wrong_input "no episode 9; expected a name such as 000000, or a number from 0 to 2" data check "$data" --episode 9
 wrong_input "/nowhere/x.png: cannot write" data check "$data" -o /nowhere/x.png
 wrong_input "expected a name that ends in .png (a contact sheet) or .gif" data show "$data" -o "$folder/x.txt"
 wrong_input "--level: expected an integer from 1 to 9" data convert "$data" --level 10 -o "$folder/x.h5"
