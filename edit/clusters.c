@@ -2,6 +2,8 @@
 // Connected components of the particles. Two particles are connected if their grid cells are the same or touch.
 #include "edit/scene.h"
 
+#include "base/union_find.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,10 @@ enum { AXIS_BITS = 21, AXIS_CELLS = 1 << AXIS_BITS };
 typedef struct Cells {
     size_t slots, count; // slots: a power of two, at least twice the cells
     uint64_t *key;       // (slots)
-    uint32_t *number;    // (slots) of the cell
+    int32_t *number;     // (slots) of the cell
     uint64_t *place;     // (count) key of each cell, in order of insertion
-    uint32_t *parent;    // (count) parent in the union-find forest
-    uint32_t *of;        // (N) cell of each particle; UINT32_MAX: none
+    int32_t *parent;     // (count) of each cell: those that hang together are a set (base/union_find.h)
+    int32_t *of;         // (N) cell of each particle; -1: none
 } Cells;
 
 static void cells_free(Cells *cells) {
@@ -46,24 +48,13 @@ static bool cells_create(Cells *cells, size_t N) {
     return true;
 }
 
-static uint32_t root_of(uint32_t *parent, uint32_t i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-static void unite(uint32_t *parent, uint32_t a, uint32_t b) {
-    a = root_of(parent, a), b = root_of(parent, b);
-    if (a < b) parent[b] = a;
-    else parent[a] = b;
-}
-
 static Status fill_cells(const RolloutSet *now, const Mask *mask, double edge, Cells *cells, Error *err) {
     double low[3] = {INFINITY, INFINITY, INFINITY};
     for (size_t i = 0; i < 3 * now->N; i++)
         if (mask[i / 3]) low[i % 3] = fmin(low[i % 3], now->positions[i]);
     for (size_t i = 0; i < now->N; i++) {
         uint64_t key = 0;
-        cells->of[i] = UINT32_MAX;
+        cells->of[i] = -1;
         for (size_t c = 0; mask[i] && c < 3; c++) {
             // one free cell at each end, so that neighbours exist
             double cell = floor((now->positions[3 * i + c] - low[c]) / edge) + 1;
@@ -78,8 +69,8 @@ static Status fill_cells(const RolloutSet *now, const Mask *mask, double edge, C
         if (cells->key[slot] == EMPTY) {
             cells->key[slot] = key;
             cells->place[cells->count] = key;
-            cells->parent[cells->count] = (uint32_t)cells->count;
-            cells->number[slot] = (uint32_t)cells->count++;
+            cells->parent[cells->count] = (int32_t)cells->count;
+            cells->number[slot] = (int32_t)cells->count++;
         }
         cells->of[i] = cells->number[slot];
     }
@@ -92,13 +83,13 @@ static void connect(Cells *cells) {
         for (int n = 14; n < 27; n++) {
             int64_t step = ((int64_t)(n / 9 - 1) * AXIS_CELLS + (n / 3 % 3 - 1)) * AXIS_CELLS + (n % 3 - 1);
             size_t slot = slot_of(cells, cells->place[i] + (uint64_t)step);
-            if (cells->key[slot] != EMPTY) unite(cells->parent, (uint32_t)i, cells->number[slot]);
+            if (cells->key[slot] != EMPTY) union_find_join(cells->parent, (int32_t)i, cells->number[slot]);
         }
 }
 
 typedef struct Part {
     size_t particles;
-    uint32_t root;
+    int32_t root;
 } Part;
 
 static int by_size(const void *a, const void *b) {
@@ -113,16 +104,16 @@ static Status number_components(Cells *cells, size_t N, size_t least, uint32_t *
     uint32_t *rank = calloc(cells->count + 1, sizeof *rank);
     *count = 0;
     if (parts && rank) {
-        for (size_t i = 0; i < cells->count; i++) parts[i].root = (uint32_t)i;
+        for (size_t i = 0; i < cells->count; i++) parts[i].root = (int32_t)i;
         for (size_t i = 0; i < N; i++)
-            if (cells->of[i] != UINT32_MAX) parts[root_of(cells->parent, cells->of[i])].particles++;
+            if (cells->of[i] >= 0) parts[union_find_root(cells->parent, cells->of[i])].particles++;
         qsort(parts, cells->count, sizeof *parts, by_size);
         while (*count < cells->count && parts[*count].particles >= least) {
             rank[parts[*count].root] = *count + 1;
             ++*count;
         }
         for (size_t i = 0; i < N; i++)
-            out[i] = cells->of[i] == UINT32_MAX ? 0 : rank[root_of(cells->parent, cells->of[i])];
+            out[i] = cells->of[i] < 0 ? 0 : rank[union_find_root(cells->parent, cells->of[i])];
     }
     free(parts);
     free(rank);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "motion/bodies.h"
 
+#include "base/union_find.h"
 #include "motion/rigid.h"
 
 #include <math.h>
@@ -90,11 +91,6 @@ static void find_near(const MotionField *f, double colour, Near *near) {
     }
 }
 
-static int32_t find_root(int32_t *parent, int32_t i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 // Usual distance of a point's third neighbour.
 static double usual_distance(const Near *near, size_t count, double *values) {
     size_t found = 0;
@@ -118,8 +114,7 @@ static void link_points(const MotionField *f, double tolerance, const Near *near
             Near n = near[i * LINKS + (size_t)k];
             if (n.index < 0 || n.d2 > reach * reach) continue;
             if (disagreement(f, i, (size_t)n.index) > tolerance) continue;
-            int32_t a = find_root(parent, (int32_t)i), b = find_root(parent, n.index);
-            if (a != b) parent[a > b ? a : b] = a > b ? b : a;
+            union_find_join(parent, (int32_t)i, n.index);
         }
 }
 
@@ -277,7 +272,7 @@ static void find(const MotionField *f, BodyLengths l, Work *w, Bodies *out) {
     link_points(f, link_tolerance(f, l, w->near, w->values), w->near, reach, w->parent);
     // A root is the first point of its body.
     for (size_t i = 0; i < f->count; i++) {
-        int32_t root = find_root(w->parent, (int32_t)i);
+        int32_t root = union_find_root(w->parent, (int32_t)i);
         out->body[i] = root == (int32_t)i ? (int32_t)out->count++ : out->body[root];
     }
     fit_all(f, l, w, out);

@@ -2,14 +2,13 @@
 // Pieces of pixels that hang together, each found by one flood through a surface's grid.
 #include "motion/bodies_scene.h"
 
+#include "base/union_find.h"
+
 #include <math.h>
 
-// Places of the grid's order that are still wanted: a wanted one is its own next, others point behind them. `count`,
-// behind the last, is always wanted.
-int32_t scene_wanted(int32_t *next, int32_t at) {
-    while (next[at] != at) at = next[at] = next[next[at]];
-    return at;
-}
+// Places that are not wanted are of one set with the wanted one behind them, its root. `count`, behind the last, is
+// always wanted.
+int32_t scene_wanted(int32_t *next, int32_t at) { return union_find_root(next, at); }
 
 void scene_want(const Surface *s, Takes *takes, int32_t *next) {
     for (size_t p = 0; p < s->count; p++) next[p] = (int32_t)p + !takes(s, (size_t)s->order[p].index);

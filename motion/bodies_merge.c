@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "motion/bodies_scene.h"
 
+#include "base/union_find.h"
+
 #include <math.h>
 
 static const double EXPLAINS = 0.85; // of the fit of the worse of two motions: the other does as well
@@ -96,11 +98,6 @@ static double agreement(const Scene *s, const Bodies *b, int32_t i, int32_t j, s
     return *beside ? agree / (double)*beside : 0;
 }
 
-static int32_t root_of(const int32_t *parent, int32_t i) {
-    while (parent[i] != i) i = parent[i];
-    return i;
-}
-
 // Where they meet their motions agree, along much of the smaller one's pixels.
 static bool bend_together(const Scene *s, const Bodies *b, size_t i, size_t j) {
     size_t beside;
@@ -114,7 +111,7 @@ static void find_bending(const Scene *s, const Bodies *b, int32_t *parent) {
     for (size_t i = 0; i < b->count; i++) parent[i] = (int32_t)i;
     for (size_t i = 0; i < b->count; i++)
         for (size_t j = 0; j < b->count; j++) {
-            int32_t x = root_of(parent, (int32_t)i), y = root_of(parent, (int32_t)j);
+            int32_t x = union_find_root(parent, (int32_t)i), y = union_find_root(parent, (int32_t)j);
             if (x == y || !bend_together(s, b, i, j)) continue;
             bool first = b->list[x].pixels > b->list[y].pixels;
             parent[first ? y : x] = first ? x : y;
@@ -125,7 +122,7 @@ void scene_merge_bending(Scene *s, Bodies *b) {
     int32_t *parent = s->sure;
     find_bending(s, b, parent);
     for (size_t i = 0; i < b->count; i++) {
-        int32_t x = root_of(parent, (int32_t)i);
+        int32_t x = union_find_root(parent, (int32_t)i);
         if (x == (int32_t)i) continue;
         scene_relabel(s, (int32_t)i, x);
         b->list[i].count = b->list[i].pixels = 0;
