@@ -2,7 +2,7 @@
 // Bodies and surfaces of a scene from points on them.
 #include "bodies/body_set.h"
 
-#include "bodies/surface.h"
+#include "motion/plane_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,10 +33,11 @@ static Status spread_points(size_t count, const real *x, size_t *nodes, size_t c
 }
 
 static void outward_normal(size_t count, const real *x, const double middle[3], size_t of, real normal[3]) {
+    PlaneFit plane;
     double outwards = 0;
-    surface_plane(count, x, of, normal, NULL);
-    for (size_t c = 0; c < 3; c++) outwards += (double)normal[c] * ((double)x[3 * of + c] - middle[c]);
-    for (size_t c = 0; c < 3 && outwards < 0; c++) normal[c] = -normal[c];
+    plane_fit_near(x, count, of, &plane);
+    for (size_t c = 0; c < 3; c++) outwards += (double)plane.normal[c] * ((double)x[3 * of + c] - middle[c]);
+    for (size_t c = 0; c < 3; c++) normal[c] = outwards < 0 ? -plane.normal[c] : plane.normal[c];
 }
 
 Status body_set_add_points(BodySet *set, size_t count, const real *now, const real *before, size_t *index, Error *err) {
@@ -68,8 +69,11 @@ Status body_set_add_surface(BodySet *set, size_t count, const real *point, Error
     Status status = STATUS_OK;
     if (count > BODY_PATCHES) count = BODY_PATCHES;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        PlaneFit plane;
         SurfacePatch patch;
-        patch.radius = (real)surface_plane(count, point, i, patch.normal, &patch.rough);
+        patch.radius = (real)plane_fit_near(point, count, i, &plane);
+        patch.rough = (real)sqrt(fmax(0, plane.off) / (double)plane.count);
+        memcpy(patch.normal, plane.normal, sizeof patch.normal);
         memcpy(patch.position, point + 3 * i, sizeof patch.position);
         status = body_set_add_patch(set, patch, err);
     }

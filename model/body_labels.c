@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/body_labels.h"
 
-#include "bodies/surface.h"
+#include "motion/plane_fit.h"
 #include "nn/knn.h"
 
 #include <math.h>
@@ -92,17 +92,17 @@ static void find_middles(Movers *m, size_t bodies) {
 static void find_normal(Movers *m, size_t i) {
     const int32_t *near = m->near + i * LISTED;
     real x[3 * SURFACE];
+    PlaneFit plane;
     double outward = 0;
     size_t count = 1, b = (size_t)m->body[i];
     memcpy(x, m->group.x + 3 * i, 3 * sizeof *x);
     for (size_t k = 0; k < LISTED && near[k] >= 0 && count < SURFACE; k++)
         if ((size_t)near[k] != i && m->body[near[k]] == m->body[i])
             memcpy(x + 3 * count++, m->group.x + 3 * (size_t)near[k], 3 * sizeof *x);
-    surface_plane(count, x, 0, m->normal + 3 * i, NULL);
+    plane_fit_near(x, count, 0, &plane);
     for (size_t c = 0; c < 3; c++)
-        outward +=
-            (double)m->normal[3 * i + c] * ((double)m->group.x[3 * i + c] - m->middle[3 * b + c] / (double)m->size[b]);
-    for (size_t c = 0; c < 3 && outward < 0; c++) m->normal[3 * i + c] = -m->normal[3 * i + c];
+        outward += (double)plane.normal[c] * ((double)x[c] - m->middle[3 * b + c] / (double)m->size[b]);
+    for (size_t c = 0; c < 3; c++) m->normal[3 * i + c] = outward < 0 ? -plane.normal[c] : plane.normal[c];
 }
 
 // How far a place is outside a body, and its distance from it. `near` (LISTED) are the particles near to the place.
@@ -183,14 +183,16 @@ static void settle_movers(Movers *m, size_t bodies, const real *colour, double d
 // How far a place is out of the plane of the points near to it, where that is more than the errors of these points;
 // else 0.
 static double height_of(const Group *still, const real *x, const int32_t *near, double least) {
-    real at[3 * SURFACE], normal[3];
+    real at[3 * SURFACE];
+    PlaneFit plane;
     double own = 0, square = 0, height[SURFACE] = {0};
     size_t count = 0;
     for (; count < SURFACE && near[count] >= 0; count++)
         memcpy(at + 3 * count, still->x + 3 * (size_t)near[count], 3 * sizeof *at);
     if (count < FEWEST) return 0;
-    surface_plane(count, at, 0, normal, NULL);
-    for (size_t k = 0; k < 3 * count; k++) height[k / 3] += (double)normal[k % 3] * ((double)at[k] - (double)x[k % 3]);
+    plane_fit_near(at, count, 0, &plane);
+    for (size_t k = 0; k < 3 * count; k++)
+        height[k / 3] += (double)plane.normal[k % 3] * ((double)at[k] - (double)x[k % 3]);
     for (size_t k = 0; k < count; k++) own += height[k] / (double)count;
     for (size_t k = 0; k < count; k++) square += (height[k] - own) * (height[k] - own) / (double)count;
     return fabs(own) > fmax(least, HEIGHTS * sqrt(square)) ? fabs(own) : 0;

@@ -2,14 +2,13 @@
 #include "motion/bodies_planes.h"
 
 #include "motion/bodies.h"
-#include "motion/nearest.h"
-#include "motion/rigid.h"
+#include "motion/plane_fit.h"
 
 #include <math.h>
 #include <string.h>
 
-// Points that are looked at, at most; points of a plane that is tried; times that a plane is fitted to its points.
-enum { SEEN = 512, PLANE = 8, FITS = 3 };
+// Points that are looked at, at most; times that a plane is fitted to its points.
+enum { SEEN = 512, FITS = 3 };
 static const double WITHIN = 0.0075; // times X: of the points of a plane
 static const double LEAST = 0.0025;  // times X: what is so near to a plane lies in it,
 static const double ERRORS = 4;      // or so many times the usual error of its points
@@ -18,13 +17,8 @@ static const double LARGE = 0.1;     // times X: and they are so far from their 
 
 typedef struct Points {
     size_t count;
-    double x[3 * SEEN];
+    real x[3 * SEEN];
 } Points;
-
-typedef struct Flat {
-    double normal[3], offset;
-    double error, reach2; // of its points: median distance from it, mean squared distance from their mean
-} Flat;
 
 // Points without a flag, spread evenly over the cloud.
 static void look(const PointCloud *cloud, Points *out) {
@@ -33,66 +27,47 @@ static void look(const PointCloud *cloud, Points *out) {
     out->count = still < SEEN ? still : SEEN;
     for (size_t i = 0, k = 0; i < cloud->count && k < out->count; i++) {
         if (cloud->moving[i] > 0 || at++ != k * still / out->count) continue;
-        for (size_t c = 0; c < 3; c++) out->x[3 * k + c] = (double)cloud->position[3 * i + c];
-        k++;
+        memcpy(out->x + 3 * k++, cloud->position + 3 * i, 3 * sizeof *out->x);
     }
 }
 
-static double height(const Flat *f, const double *x) {
-    return f->normal[0] * x[0] + f->normal[1] * x[1] + f->normal[2] * x[2] - f->offset;
+static double height(const Plane *plane, const real *x) {
+    return plane_height(plane, (const double[3]){(double)x[0], (double)x[1], (double)x[2]});
 }
 
-// Through the listed points.
-static Flat fit(const Points *p, const size_t *index, size_t count) {
-    double mean[3] = {0}, spread[9] = {0};
-    real normal[3];
-    Flat out = {{0}, 0, 0, 0};
-    for (size_t k = 0; k < count; k++)
-        for (size_t c = 0; c < 3; c++) mean[c] += p->x[3 * index[k] + c] / (double)count;
-    for (size_t k = 0; k < count; k++)
-        for (size_t c = 0; c < 9; c++)
-            spread[c] += (p->x[3 * index[k] + c / 3] - mean[c / 3]) * (p->x[3 * index[k] + c % 3] - mean[c % 3]);
-    out.reach2 = (spread[0] + spread[4] + spread[8]) / (double)count;
-    rigid_least_direction(spread, normal);
-    for (size_t c = 0; c < 3; c++) out.normal[c] = (double)normal[c], out.offset += (double)normal[c] * mean[c];
+static Plane plane_of(const PlaneFit *fit) {
+    Plane out = {.normal = {(double)fit->normal[0], (double)fit->normal[1], (double)fit->normal[2]}};
+    out.offset = vector_dot(out.normal, fit->mean);
     return out;
 }
 
-static size_t within(const Points *p, const Flat *f, double most, size_t *index) {
+static size_t within(const Points *p, const Plane *plane, double most, int32_t *index) {
     size_t count = 0;
     for (size_t i = 0; i < p->count; i++)
-        if (fabs(height(f, p->x + 3 * i)) < most) index[count++] = i;
+        if (fabs(height(plane, p->x + 3 * i)) < most) index[count++] = (int32_t)i;
     return count;
-}
-
-static Flat around(const Points *p, size_t i) {
-    double near[PLANE];
-    size_t index[PLANE], count = 0;
-    for (size_t j = 0; j < p->count; j++) {
-        double d2 = 0;
-        for (size_t c = 0; c < 3; c++) d2 += (p->x[3 * i + c] - p->x[3 * j + c]) * (p->x[3 * i + c] - p->x[3 * j + c]);
-        count = nearest_keep(near, index, count, PLANE, d2, j);
-    }
-    return fit(p, index, count);
 }
 
 // The plane through a point and those around it that has most points near it, fitted to these; they go. False if they
 // are fewer than `least`.
-static bool take_largest(Points *p, double most, size_t least, Flat *out) {
-    size_t index[SEEN], best = 0, kept = 0;
+static bool take_largest(Points *p, double extent, size_t least, PlaneFit *fit, Plane *out) {
+    int32_t index[SEEN];
+    size_t best = 0, kept = 0;
+    double most = WITHIN * extent, error[SEEN];
     for (size_t i = 0; i < p->count; i++) {
-        Flat f = around(p, i);
-        size_t count = within(p, &f, most, index);
-        if (count > best) best = count, *out = f;
+        plane_fit_near(p->x, p->count, i, fit);
+        Plane plane = plane_of(fit);
+        size_t count = within(p, &plane, most, index);
+        if (count > best) best = count, *out = plane;
     }
     for (int k = 0; k < FITS && best >= least; k++) {
         best = within(p, out, most, index);
-        *out = fit(p, index, best);
+        plane_fit(p->x, index, best, fit);
+        *out = plane_of(fit);
     }
     if (best < least) return false;
-    double error[SEEN];
     for (size_t k = 0; k < best; k++) error[k] = fabs(height(out, p->x + 3 * index[k]));
-    out->error = bodies_median(error, best);
+    out->within = fmin(most, fmax(LEAST * extent, ERRORS * bodies_median(error, best)));
     for (size_t i = 0; i < p->count; i++)
         if (!(fabs(height(out, p->x + 3 * i)) < most)) memmove(p->x + 3 * kept++, p->x + 3 * i, 3 * sizeof *p->x);
     p->count = kept;
@@ -102,23 +77,17 @@ static bool take_largest(Points *p, double most, size_t least, Flat *out) {
 Planes planes_find(const PointCloud *cloud, double extent) {
     Planes out = {0};
     Points points;
-    Flat found = {{0}, 0, 0, 0};
+    PlaneFit fit = {0};
     look(cloud, &points);
-    size_t least = (size_t)fmax(PLANE, ceil(SHARE * (double)points.count));
-    while (out.count < PLANES_MOST && points.count >= PLANE && take_largest(&points, WITHIN * extent, least, &found)) {
-        if (found.reach2 < LARGE * extent * LARGE * extent) continue;
-        memcpy(out.normal[out.count], found.normal, sizeof found.normal);
-        out.within[out.count] = fmin(WITHIN * extent, fmax(LEAST * extent, ERRORS * found.error));
-        out.offset[out.count++] = found.offset;
-    }
+    size_t least = (size_t)fmax(PLANE_FIT_NEAR, ceil(SHARE * (double)points.count));
+    while (out.count < PLANES_MOST && points.count >= PLANE_FIT_NEAR &&
+           take_largest(&points, extent, least, &fit, &out.plane[out.count]))
+        out.count += fit.apart / (double)fit.count >= LARGE * extent * LARGE * extent;
     return out;
 }
 
-bool planes_outside(const Planes *p, const real *x) {
-    for (size_t k = 0; k < p->count; k++) {
-        double along = -p->offset[k];
-        for (size_t c = 0; c < 3; c++) along += p->normal[k][c] * (double)x[c];
-        if (fabs(along) < p->within[k]) return false;
-    }
-    return p->count > 0;
+int32_t planes_of(const Planes *p, const real *x) {
+    for (size_t k = 0; k < p->count; k++)
+        if (fabs(height(&p->plane[k], x)) < p->plane[k].within) return (int32_t)k;
+    return -1;
 }

@@ -2,7 +2,7 @@
 #include "motion/bodies_surface.h"
 
 #include "motion/nearest.h"
-#include "motion/rigid.h"
+#include "motion/plane_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,24 +137,18 @@ static void surface_add(Surface *s, const PointCloud *cloud, size_t i, double co
 }
 
 static void measure_normal(Surface *s, size_t i) {
-    double near[PLANE], mean[3] = {0}, spread[9] = {0}, wide = 0;
-    size_t index[PLANE], k = 0;
+    double near[PLANE];
+    int32_t index[PLANE];
+    size_t k = 0;
+    PlaneFit plane;
     for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
         size_t j = (size_t)w.index;
         double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
         k = nearest_keep(near, index, k, PLANE, d2, j);
     }
-    for (size_t m = 0; m < k; m++)
-        for (size_t c = 0; c < 3; c++) mean[c] += (double)s->x[3 * index[m] + c] / (double)k;
-    for (size_t m = 0; m < k; m++)
-        for (size_t c = 0; c < 9; c++)
-            spread[c] +=
-                ((double)s->x[3 * index[m] + c / 3] - mean[c / 3]) * ((double)s->x[3 * index[m] + c % 3] - mean[c % 3]);
-    for (size_t c = 0; c < 3; c++) wide += spread[4 * c];
-    rigid_least_direction(spread, s->normal + 3 * i);
-    if (k < PLANE_POINTS) memset(s->normal + 3 * i, 0, 3 * sizeof *s->normal);
-    double off = fmin(spread[0], fmin(spread[4], spread[8])); // eigenvalues are on the diagonal now
-    s->flat[i] = k < PLANE_LEAST ? 0 : 1 / (1 + squared(off / (wide + 1e-12) / FLAT));
+    plane_fit(s->x, index, k, &plane);
+    for (size_t c = 0; c < 3; c++) s->normal[3 * i + c] = k < PLANE_POINTS ? 0 : plane.normal[c];
+    s->flat[i] = k < PLANE_LEAST ? 0 : 1 / (1 + squared(plane.off / (plane.apart + 1e-12) / FLAT));
 }
 
 // Usual distance of a point to its nearest: the median of some points.

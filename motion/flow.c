@@ -111,7 +111,7 @@ static const real *measure_normals(Device *device, const FlowPoints *points, rea
     const real *colour = colour_coordinates(device, points->count, points->c, colour_length);
     Near near = near_open(device, points, colour_length, PLANE_NEIGHBOURS, points->count);
     near_search(&near, points->count, points->x, colour, NULL);
-    FlowNormalsArgs args = {points->count, near.k, near.k, near.found, points->x, normal};
+    FlowNormalsArgs args = {points->count, near.k, near.found, points->x, normal};
     if (!device->failed) device->motion->flow_normals(device, &args);
     return normal;
 }

@@ -4,21 +4,16 @@
 #define VPD_MOTION_FLOW_ELEMENTS_H
 
 #include "motion/flow_ops.h"
+#include "motion/plane_fit.h"
 #include "motion/rigid.h"
 
 ELEMENT void flow_normal_row(const FlowNormalsArgs *a, size_t p) {
-    const int32_t *index = a->index + p * a->stride;
-    double mean[3] = {0}, spread[9] = {0};
+    const int32_t *index = a->index + p * a->k;
+    PlaneFit plane;
     size_t k = 0;
     while (k < a->k && index[k] >= 0) k++;
-    for (size_t j = 0; j < k; j++)
-        for (size_t c = 0; c < 3; c++) mean[c] += (double)a->x[3 * (size_t)index[j] + c] / (double)k;
-    for (size_t j = 0; j < k; j++) {
-        double d[3];
-        for (size_t c = 0; c < 3; c++) d[c] = (double)a->x[3 * (size_t)index[j] + c] - mean[c];
-        for (size_t c = 0; c < 9; c++) spread[c] += d[c / 3] * d[c % 3];
-    }
-    rigid_least_direction(spread, a->out + 3 * p);
+    plane_fit(a->x, index, k, &plane);
+    for (size_t c = 0; c < 3; c++) a->out[3 * p + c] = plane.normal[c];
 }
 
 // Point j of query q.

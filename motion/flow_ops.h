@@ -10,8 +10,8 @@
 
 // out[p] = surface normal: the unit direction of least extent of the k neighbours of point p, including itself.
 typedef struct FlowNormalsArgs {
-    size_t count, k, stride;
-    const int32_t *index; // (count, stride), of which the first k of each row are used; -1 ends a row
+    size_t count, k;
+    const int32_t *index; // (count, k); -1 ends a row
     const real *x;        // (.., 3)
     real *out;            // (count, 3)
 } FlowNormalsArgs;

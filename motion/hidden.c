@@ -43,12 +43,6 @@ static void position_of(const PointCloud *now, size_t point, double x[3]) {
 
 // ---- planes
 
-static int32_t plane_of(const Planes *p, const double *x) {
-    for (size_t k = 0; k < p->count; k++)
-        if (fabs(vector_dot(p->normal[k], x) - p->offset[k]) < p->within[k]) return (int32_t)k;
-    return -1;
-}
-
 static void reach_begin(const double normal[3], Reach *r) {
     vector_across(normal, r->u, r->v);
     for (size_t k = 0; k < AROUND; k++) r->most[k] = -INFINITY;
@@ -76,12 +70,12 @@ static void find_planes(double extent, Frame *f) {
         f->way[0][k] = cos(2 * acos(-1) * (double)k / AROUND);
         f->way[1][k] = sin(2 * acos(-1) * (double)k / AROUND);
     }
-    for (size_t k = 0; k < f->planes.count; k++) reach_begin(f->planes.normal[k], &f->reach[k]);
+    for (size_t k = 0; k < f->planes.count; k++) reach_begin(f->planes.plane[k].normal, &f->reach[k]);
     for (size_t i = 0; i < now->count; i++) {
         double x[3];
         position_of(now, i, x);
         f->sees[views_of(&f->views, i)] = true;
-        f->plane[i] = now->moving[i] > 0 ? -1 : plane_of(&f->planes, x);
+        f->plane[i] = now->moving[i] > 0 ? -1 : planes_of(&f->planes, now->position + 3 * i);
         if (f->plane[i] >= 0) reach_add(f->way, x, &f->reach[f->plane[i]]);
     }
 }
@@ -89,9 +83,8 @@ static void find_planes(double extent, Frame *f) {
 // ---- hidden places
 
 // Height above a plane, on the side of the eye.
-static double height(const Planes *p, size_t plane, const double *x, const double *eye) {
-    double side = vector_dot(p->normal[plane], eye) - p->offset[plane];
-    return copysign(1, side) * (vector_dot(p->normal[plane], x) - p->offset[plane]);
+static double height(const Plane *plane, const double *x, const double *eye) {
+    return copysign(1, plane_height(plane, eye)) * plane_height(plane, x);
 }
 
 // Where the ray from the camera through a body's point meets the first plane behind it.
@@ -101,9 +94,10 @@ static Place look_behind(const Frame *f, size_t point) {
     double x[3], first = INFINITY;
     position_of(f->views.now, point, x);
     for (size_t k = 0; k < f->planes.count; k++) {
-        double low = height(&f->planes, k, x, eye), high = height(&f->planes, k, eye, eye), there[3],
+        const Plane *plane = &f->planes.plane[k];
+        double low = height(plane, x, eye), high = height(plane, eye, eye), there[3],
                times = high / (high - low); // of the way from the eye to x
-        if (!(low > f->planes.within[k] && high > low && times < first)) continue;
+        if (!(low > plane->within && high > low && times < first)) continue;
         for (int c = 0; c < 3; c++) there[c] = eye[c] + times * (x[c] - eye[c]);
         if (!is_within(f->way, there, &f->reach[k])) continue;
         first = times, out.plane = (int32_t)k;
@@ -115,12 +109,13 @@ static Place look_behind(const Frame *f, size_t point) {
 // Whether something is in front of it in every view that has points.
 static bool is_hidden(const Frame *f, const Place *place) {
     for (size_t v = 0; v < (size_t)f->views.o->V; v++) {
-        size_t pixel, plane = (size_t)place->plane;
+        const Plane *plane = &f->planes.plane[place->plane];
+        size_t pixel;
         double shown[3];
         if (!f->sees[v] || !(views_project(&f->views, v, place->x, &pixel) > 0)) continue;
         if (f->views.at[pixel] < 0) return false;
         position_of(f->views.now, (size_t)f->views.at[pixel], shown);
-        if (!(height(&f->planes, plane, shown, f->views.eye + 3 * v) > f->planes.within[plane])) return false;
+        if (!(height(plane, shown, f->views.eye + 3 * v) > plane->within)) return false;
     }
     return true;
 }

@@ -120,34 +120,4 @@ ELEMENT void rigid_compose(const double *step, real *motion) {
     for (int i = 0; i < 3; i++) motion[9 + i] += (real)step[3 + i];
 }
 
-// Unit eigenvector of the smallest eigenvalue of a symmetric 3x3 matrix, by Jacobi rotations.
-ELEMENT void rigid_least_direction(double *a, real *out) {
-    double v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    for (int sweep = 0; sweep < 8; sweep++)
-        for (int p = 0; p < 2; p++)
-            for (int q = p + 1; q < 3; q++) {
-                double off = a[3 * p + q];
-                if (!(fabs(off) > 1e-30)) continue;
-                double theta = (a[3 * q + q] - a[3 * p + p]) / (2 * off);
-                double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1)), c = 1 / sqrt(t * t + 1),
-                       s = t * c;
-                for (int k = 0; k < 3; k++) { // columns
-                    double x = a[3 * k + p], y = a[3 * k + q];
-                    a[3 * k + p] = c * x - s * y;
-                    a[3 * k + q] = s * x + c * y;
-                }
-                for (int k = 0; k < 3; k++) { // rows and eigenvectors
-                    double x = a[3 * p + k], y = a[3 * q + k];
-                    a[3 * p + k] = c * x - s * y;
-                    a[3 * q + k] = s * x + c * y;
-                    x = v[3 * k + p], y = v[3 * k + q];
-                    v[3 * k + p] = c * x - s * y;
-                    v[3 * k + q] = s * x + c * y;
-                }
-            }
-    int least = a[4] < a[0] ? 1 : 0;
-    if (a[8] < (least ? a[4] : a[0])) least = 2;
-    for (int i = 0; i < 3; i++) out[i] = (real)(least == 0 ? v[3 * i] : least == 1 ? v[3 * i + 1] : v[3 * i + 2]);
-}
-
 #endif

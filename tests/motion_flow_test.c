@@ -227,7 +227,7 @@ static void normals_of_a_plane_are_its_normal(void **state) {
                 (real)(noise(11, 2 * i) * across[0][c] + noise(11, 2 * i + 1) * across[1][c] + 3 * normal[c]);
     for (size_t i = 0; i < COUNT * K; i++) index[i] = (int32_t)((i / K + i % K * 7) % COUNT);
     Device *device = open_device(1);
-    device->motion->flow_normals(device, &(FlowNormalsArgs){COUNT, K, K, index, x, out});
+    device->motion->flow_normals(device, &(FlowNormalsArgs){COUNT, K, index, x, out});
     for (size_t i = 0; i < COUNT; i++) {
         double along = 0;
         for (size_t c = 0; c < 3; c++) along += (double)out[3 * i + c] * normal[c];

@@ -29,7 +29,7 @@ static void normals(void **) {
     for (size_t n : COUNTS) {
         Floats x(both, floats(3 * 90, 1)), out(both, junk<float>(3 * n));
         Integers index(both, integers(n, 12, 90, 2, 9));
-        auto make = [&](Device *d) { return FlowNormalsArgs{n, 10, 12, index.at(d), x.at(d), out.at(d)}; };
+        auto make = [&](Device *d) { return FlowNormalsArgs{n, 12, index.at(d), x.at(d), out.at(d)}; };
         assert_both(both, motion, flow_normals, make, &out);
     }
 }
