@@ -2,7 +2,7 @@
 #include "motion/bodies.h"
 
 #include "base/union_find.h"
-#include "motion/rigid.h"
+#include "motion/nearest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -69,25 +69,24 @@ static double disagreement(const MotionField *f, size_t i, size_t j) {
     return sqrt(sum);
 }
 
+// The LINKS points nearest to each; index -1 where there are fewer.
 typedef struct Near {
-    double d2;
-    int32_t index;
+    double *d2;     // (count, LINKS)
+    int32_t *index; // (count, LINKS)
 } Near;
 
-// The LINKS points nearest to each in position and colour; index -1 where there are fewer.
-static void find_near(const MotionField *f, double colour, Near *near) {
+// In position and colour.
+static void find_near(const MotionField *f, double colour, const Near *near) {
     for (size_t i = 0; i < f->count; i++) {
-        Near *row = near + i * LINKS;
-        for (int k = 0; k < LINKS; k++) row[k] = (Near){INFINITY, -1};
+        double *d2 = near->d2 + i * LINKS;
+        int32_t *index = near->index + i * LINKS;
+        size_t found = 0;
         for (size_t j = 0; j < f->count; j++) {
-            double d2 = squared_distance(f->position + 3 * i, f->position + 3 * j);
-            if (j == i || !(d2 < row[LINKS - 1].d2)) continue;
-            d2 += square(colour) * squared_distance(f->colour + 3 * i, f->colour + 3 * j);
-            if (!(d2 < row[LINKS - 1].d2)) continue;
-            int k = LINKS - 1;
-            for (; k > 0 && row[k - 1].d2 > d2; k--) row[k] = row[k - 1];
-            row[k] = (Near){d2, (int32_t)j};
+            double apart2 = squared_distance(f->position + 3 * i, f->position + 3 * j) +
+                            square(colour) * squared_distance(f->colour + 3 * i, f->colour + 3 * j);
+            if (j != i) found = nearest_keep(d2, index, found, LINKS, apart2, j);
         }
+        for (; found < LINKS; found++) index[found] = -1;
     }
 }
 
@@ -95,7 +94,7 @@ static void find_near(const MotionField *f, double colour, Near *near) {
 static double usual_distance(const Near *near, size_t count, double *values) {
     size_t found = 0;
     for (size_t i = 0; i < count; i++)
-        if (near[i * LINKS + 2].index >= 0) values[found++] = sqrt(near[i * LINKS + 2].d2);
+        if (near->index[i * LINKS + 2] >= 0) values[found++] = sqrt(near->d2[i * LINKS + 2]);
     return bodies_median(values, found);
 }
 
@@ -103,19 +102,18 @@ static double usual_distance(const Near *near, size_t count, double *values) {
 static double link_tolerance(const MotionField *f, BodyLengths l, const Near *near, double *values) {
     size_t count = 0;
     for (size_t i = 0; i < f->count; i++)
-        if (near[i * LINKS].index >= 0) values[count++] = disagreement(f, i, (size_t)near[i * LINKS].index);
+        if (near->index[i * LINKS] >= 0) values[count++] = disagreement(f, i, (size_t)near->index[i * LINKS]);
     return fmax(TOLERANCE * l.extent, bodies_median(values, count));
 }
 
 static void link_points(const MotionField *f, double tolerance, const Near *near, double reach, int32_t *parent) {
     for (size_t i = 0; i < f->count; i++) parent[i] = (int32_t)i;
-    for (size_t i = 0; i < f->count; i++)
-        for (int k = 0; k < LINKS; k++) {
-            Near n = near[i * LINKS + (size_t)k];
-            if (n.index < 0 || n.d2 > reach * reach) continue;
-            if (disagreement(f, i, (size_t)n.index) > tolerance) continue;
-            union_find_join(parent, (int32_t)i, n.index);
-        }
+    for (size_t k = 0; k < f->count * LINKS; k++) {
+        int32_t other = near->index[k];
+        if (other < 0 || near->d2[k] > reach * reach) continue;
+        if (disagreement(f, k / LINKS, (size_t)other) > tolerance) continue;
+        union_find_join(parent, (int32_t)(k / LINKS), other);
+    }
 }
 
 // ---- fits
@@ -230,7 +228,7 @@ static void fit_body(const MotionField *f, BodyLengths l, const int32_t *index, 
 // ---- finding
 
 typedef struct Work {
-    Near *near;
+    Near near;
     int32_t *parent, *index;
     double *values;
 } Work;
@@ -267,9 +265,9 @@ static void fit_all(const MotionField *f, BodyLengths l, Work *w, Bodies *out) {
 }
 
 static void find(const MotionField *f, BodyLengths l, Work *w, Bodies *out) {
-    find_near(f, PAIR_COLOUR * l.colour_length, w->near);
-    double reach = REACH * usual_distance(w->near, f->count, w->values);
-    link_points(f, link_tolerance(f, l, w->near, w->values), w->near, reach, w->parent);
+    find_near(f, PAIR_COLOUR * l.colour_length, &w->near);
+    double reach = REACH * usual_distance(&w->near, f->count, w->values);
+    link_points(f, link_tolerance(f, l, &w->near, w->values), &w->near, reach, w->parent);
     // A root is the first point of its body.
     for (size_t i = 0; i < f->count; i++) {
         int32_t root = union_find_root(w->parent, (int32_t)i);
@@ -281,12 +279,15 @@ static void find(const MotionField *f, BodyLengths l, Work *w, Bodies *out) {
 Status bodies_find(const MotionField *field, BodyLengths lengths, Bodies *out, Error *err) {
     size_t n = field->count;
     *out = (Bodies){n, 0, malloc((n + 1) * sizeof *out->body), calloc(n + 1, sizeof *out->list)};
-    Work w = {malloc((n + 1) * LINKS * sizeof *w.near), malloc((n + 1) * sizeof *w.parent),
-              malloc((n + 1) * sizeof *w.index), malloc((n + 1) * sizeof *w.values)};
-    bool ok = out->body && out->list && w.near && w.parent && w.index && w.values;
+    Work w = {{malloc((n + 1) * LINKS * sizeof *w.near.d2), malloc((n + 1) * LINKS * sizeof *w.near.index)},
+              malloc((n + 1) * sizeof *w.parent),
+              malloc((n + 1) * sizeof *w.index),
+              malloc((n + 1) * sizeof *w.values)};
+    bool ok = out->body && out->list && w.near.d2 && w.near.index && w.parent && w.index && w.values;
     if (ok) find(field, lengths, &w, out);
     else bodies_free(out);
-    free(w.near);
+    free(w.near.d2);
+    free(w.near.index);
     free(w.parent);
     free(w.index);
     free(w.values);

@@ -22,7 +22,7 @@ bool piece_is_far(const ScenePiece *piece, const real *x, double extent) {
 bool scene_is_free(const Surface *s, size_t i) { return s->label[i] == LABEL_STILL && s->outside[i]; }
 
 static bool is_near(const Surface *s, size_t i, size_t j, const Linking *l) {
-    return gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j) < l->most2;
+    return surface_apart2(s, i, j) < l->most2;
 }
 
 static bool is_of_body(const Surface *s, size_t i) { return s->label[i] >= 0; }
@@ -35,7 +35,7 @@ static void look_beside(const Surface *s, size_t i, int32_t *next, ScenePiece *p
         if (!run) continue;
         for (int32_t at = scene_wanted(next, run->first); at < run->last; at = scene_wanted(next, at + 1)) {
             size_t j = (size_t)s->order[at].index;
-            double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
+            double d2 = surface_apart2(s, i, j);
             if (d2 < p->gap2) p->gap2 = d2, p->beside = s->label[j];
         }
     }
@@ -76,7 +76,7 @@ static void measure_bodies(const Surface *s, size_t bodies, ScenePiece *of) {
 }
 
 static bool is_of_same(const Surface *s, size_t i, size_t j, const Linking *l) {
-    return s->label[i] == s->label[j] && gap2(s->x + 3 * i, s->x + 3 * j) < l->most2;
+    return s->label[i] == s->label[j] && squared_distance(s->x + 3 * i, s->x + 3 * j) < l->most2;
 }
 
 // Pieces of the pixels of each body, and their sizes.

@@ -22,7 +22,7 @@ static double hue_gap2(const real *a, const real *b, double unit) {
 static bool stands_out(const Surface *s, size_t i) { return s->outside[i]; }
 
 static bool is_of_hue(const Surface *s, size_t i, size_t j, const Linking *l) {
-    double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
+    double d2 = surface_apart2(s, i, j);
     return d2 < l->most2 && d2 + hue_gap2(s->c + 3 * i, s->c + 3 * j, l->unit) < l->most2;
 }
 
@@ -37,7 +37,7 @@ static int32_t larger_piece(const Surface *s, size_t i, Takes *takes, double mos
     for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
         size_t j = (size_t)w.index;
         int32_t of = piece[w.index].first;
-        double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
+        double d2 = surface_apart2(s, i, j);
         if (d2 < most2 && takes(s, j) && piece[of].count >= CRUMB) most2 = d2, out = of;
     }
     return out;

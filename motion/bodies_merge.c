@@ -25,8 +25,8 @@ static void find_touches(const Scene *s, const Bodies *b) {
         for (Walk w = walk_begin(now, now->x + 3 * i); walk_next(&w);) {
             int32_t other = now->label[w.index];
             if (other < 0 || other == own || *touch(s, b, own, other)) continue;
-            if (gap2(now->x + 3 * (size_t)w.index, now->x + 3 * i) < squared(now->cell) &&
-                gap2(now->c + 3 * (size_t)w.index, now->c + 3 * i) < squared(now->cell))
+            if (squared_distance(now->x + 3 * (size_t)w.index, now->x + 3 * i) < squared(now->cell) &&
+                squared_distance(now->c + 3 * (size_t)w.index, now->c + 3 * i) < squared(now->cell))
                 *touch(s, b, own, other) = *touch(s, b, other, own) = true;
         }
     }

@@ -114,7 +114,7 @@ static int32_t sure_label(Scene *s, const Bodies *b, size_t i, bool back) {
 }
 
 static double label_distance2(const Surface *s, size_t j, const real *x, const real *c) {
-    return gap2(s->x + 3 * j, x) + 4 * gap2(s->c + 3 * j, c);
+    return squared_distance(s->x + 3 * j, x) + 4 * squared_distance(s->c + 3 * j, c);
 }
 
 // The label of the nearest pixel in position and colour whose label is known, else `otherwise`.

@@ -110,7 +110,7 @@ int32_t scene_nearest(const Surface *s, const real *x, const real *c, int32_t la
 static bool still_matches(const Match *m, const Nearest *n, const real *x, double *d2) {
     if (m->at < 0) return false;
     *d2 = row_distance2(n, n->s->row + 6 * (size_t)m->at, INFINITY);
-    return sqrt(*d2) + sqrt(gap2(x, m->x)) < m->safe;
+    return sqrt(*d2) + sqrt(squared_distance(x, m->x)) < m->safe;
 }
 
 int32_t scene_match(const Surface *s, const real *x, const real *c, int32_t label, Match *m, double *d2) {

@@ -143,7 +143,7 @@ static void measure_normal(Surface *s, size_t i) {
     PlaneFit plane;
     for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
         size_t j = (size_t)w.index;
-        double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
+        double d2 = surface_apart2(s, i, j);
         k = nearest_keep(near, index, k, PLANE, d2, j);
     }
     plane_fit(s->x, index, k, &plane);
@@ -159,7 +159,7 @@ static double usual_gap(const Surface *s) {
         size_t i = k * s->count / seen;
         double least = INFINITY;
         for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);)
-            if ((size_t)w.index != i) least = fmin(least, gap2(s->x + 3 * (size_t)w.index, s->x + 3 * i));
+            if ((size_t)w.index != i) least = fmin(least, squared_distance(s->x + 3 * (size_t)w.index, s->x + 3 * i));
         if (isfinite(least)) gap2s[found++] = least;
     }
     return sqrt(bodies_median(gap2s, found));
@@ -172,7 +172,8 @@ void surface_grid(Surface *s, double cell) {
 
 static bool near_moving(const Surface *s, const real *x, double reach) {
     for (Walk w = walk_begin(s, x); walk_next(&w);)
-        if ((size_t)w.index < s->first_still && gap2(s->x + 3 * (size_t)w.index, x) < squared(reach)) return true;
+        if ((size_t)w.index < s->first_still && squared_distance(s->x + 3 * (size_t)w.index, x) < squared(reach))
+            return true;
     return false;
 }
 

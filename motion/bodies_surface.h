@@ -76,10 +76,9 @@ static inline bool walk_next(Walk *w) {
 
 static inline double squared(double x) { return x * x; }
 
-static inline double gap2(const real *a, const real *b) {
-    double sum = 0;
-    for (int c = 0; c < 3; c++) sum += squared((double)a[c] - (double)b[c]);
-    return sum;
+// The squared distance of two points in position and colour.
+static inline double surface_apart2(const Surface *s, size_t i, size_t j) {
+    return squared_distance(s->x + 3 * i, s->x + 3 * j) + squared_distance(s->c + 3 * i, s->c + 3 * j);
 }
 
 #endif

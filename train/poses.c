@@ -35,12 +35,6 @@ void poses_move(const Poses *p, int object, int from, int to, const real x[3], r
     move(p, object, turns(p, object), from, to, x, y);
 }
 
-static double distance(const real *a, const real *b) {
-    double sum = 0;
-    for (int c = 0; c < 3; c++) sum += ((double)a[c] - (double)b[c]) * ((double)a[c] - (double)b[c]);
-    return sqrt(sum);
-}
-
 // Points that were seen in a frame and one before it.
 typedef struct Seen {
     int frame;
@@ -54,7 +48,7 @@ static double error_of(const Poses *p, int object, bool turned, const Seen *seen
     for (size_t i = 0; i < seen->count; i++) {
         real y[3];
         move(p, object, turned, seen->frame, seen->frame - 1, seen->now + 3 * i, y);
-        sum += distance(seen->before + 3 * i, y);
+        sum += sqrt(squared_distance(seen->before + 3 * i, y));
     }
     return sum / (double)seen->count;
 }
@@ -67,21 +61,21 @@ static double middle_error(const Poses *p, int object, bool turned, const Seen *
         move(p, object, turned, seen->frame, seen->frame - 1, seen->now + 3 * i, y);
         for (size_t c = 0; c < 3; c++) off[c] += (seen->before[3 * i + c] - y[c]) / (real)seen->count;
     }
-    return distance(off, none);
+    return sqrt(squared_distance(off, none));
 }
 
 // The nearest object that moves as the points do, turned or not; -1: none.
 static int object_of(const Poses *p, const Seen *seen) {
-    double nearest = INFINITY;
+    double nearest2 = INFINITY;
     real middle[3] = {0};
     int best = -1;
     for (size_t i = 0; i < 3 * seen->count; i++) middle[i % 3] += seen->now[i] / (real)seen->count;
     for (int k = 0; k < p->episode->O; k++) {
         Pose pose = pose_of(p, k, seen->frame, false);
         const real centre[3] = {(real)pose.position[0], (real)pose.position[1], (real)pose.position[2]};
-        double apart = distance(middle, centre);
+        double apart2 = squared_distance(middle, centre);
         double error = fmin(middle_error(p, k, true, seen), middle_error(p, k, false, seen));
-        if (apart < nearest && error <= p->tolerance) nearest = apart, best = k;
+        if (apart2 < nearest2 && error <= p->tolerance) nearest2 = apart2, best = k;
     }
     return best;
 }

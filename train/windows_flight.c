@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows in free flight, which may have any velocity.
 #include "base/vector.h"
+#include "bodies/outside.h"
 #include "train/windows.h"
 
 #include <math.h>
@@ -11,51 +12,34 @@
 #define SLOW 0.25
 #define FAST 1.25
 
-// A body's nodes at some time: the middle, and the largest distance from it.
-typedef struct Sphere {
-    double centre[3], radius;
-} Sphere;
-
 static void mean_of(const real *x, size_t count, double *out) {
     for (size_t c = 0; c < 3; c++) out[c] = 0;
     for (size_t i = 0; i < 3 * count; i++) out[i % 3] += (double)x[i] / (double)count;
 }
 
-static Sphere sphere_around(const real *x, size_t count) {
-    Sphere out = {{0}, 0};
-    mean_of(x, count, out.centre);
-    for (size_t i = 0; i < count; i++) {
-        double d2 = 0;
-        for (int c = 0; c < 3; c++) d2 += pow((double)x[3 * i + (size_t)c] - out.centre[c], 2);
-        out.radius = fmax(out.radius, sqrt(d2));
-    }
-    return out;
+// The largest distance of points from their mean.
+static double radius_of(const real *x, size_t count) {
+    double mean[3], most2 = 0;
+    mean_of(x, count, mean);
+    const real middle[3] = {(real)mean[0], (real)mean[1], (real)mean[2]};
+    for (size_t i = 0; i < count; i++) most2 = fmax(most2, squared_distance(x + 3 * i, middle));
+    return sqrt(most2);
 }
 
-static bool sees(const Sphere *sphere, const double *push, double times, const SurfacePatch *patch, double reach) {
-    double d2 = 0, along = 0, within = (double)patch->radius + sphere->radius;
-    for (int c = 0; c < 3; c++) {
-        double d = sphere->centre[c] + times * push[c] - (double)patch->position[c];
-        d2 += d * d, along += d * (double)patch->normal[c];
-    }
-    return fabs(along) < reach + sphere->radius && d2 - along * along < within * within;
-}
-
-static bool clear(const BodySet *set, size_t window, const Sphere *sphere, const double *push, double times,
-                  double reach) {
-    for (size_t p = set->first_patch[window]; p < set->first_patch[window + 1]; p++)
-        if (sees(sphere, push, times, &set->patch[p], reach)) return false;
-    return true;
-}
-
-// Body b flies for as many steps as it is followed, at most `rollout`, if it is faster by `push`.
-static bool flies(const Tracks *t, size_t window, size_t b, long rollout, const double *push, double reach) {
+// Body b flies for as many steps as it is followed, at most `rollout`, if it is faster by `push`: a sphere around its
+// nodes is near to no surface.
+static bool flies(const Tracks *t, size_t window, size_t b, long rollout, const double *push, real reach) {
     const BodySet *set = &t->set;
     size_t first = set->first_node[b], count = set->first_node[b + 1] - first;
-    Sphere sphere = sphere_around(set->now + 3 * first, count);
+    double radius = radius_of(set->now + 3 * first, count);
     for (long k = 0; k <= rollout && k <= t->steps[b]; k++) {
-        if (k) mean_of(tracks_places(t, b, (size_t)k - 1), count, sphere.centre);
-        if (!clear(set, window, &sphere, push, (double)k, reach)) return false;
+        NearPatches near;
+        double mean[3];
+        real at[3];
+        mean_of(k ? tracks_places(t, b, (size_t)k - 1) : set->now + 3 * first, count, mean);
+        for (int c = 0; c < 3; c++) at[c] = (real)(mean[c] + (double)k * push[c]);
+        surfaces_about(set, window, at, at, radius, reach, &near);
+        if (near.count) return false;
     }
     return true;
 }
@@ -86,7 +70,7 @@ static bool all_fly(const Windows *w, size_t window, long rollout, const double 
         double v[3];
         velocity_of(set, b, v);
         if (!(sqrt(vector_dot(v, v)) > SLOW * (double)w->scales.speed)) return false;
-        if (!flies(&w->tracks, window, b, rollout, push, (double)w->scales.reach)) return false;
+        if (!flies(&w->tracks, window, b, rollout, push, w->scales.reach)) return false;
     }
     return true;
 }
