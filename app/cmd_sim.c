@@ -27,14 +27,15 @@ Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err) {
     return status;
 }
 
-int sim_scene_threads(const CommandLine *line) { return command_text(line, "threads", NULL) ? line->threads : 0; }
+// 0 without --threads: as many as pay.
+static int threads_of(const CommandLine *line) { return command_text(line, "threads", NULL) ? line->threads : 0; }
 
 Status sim_scene_device(const CommandLine *line, Device **device, SimOptions *on, Error *err) {
     *device = NULL;
     *on = (SimOptions){0};
     Status status = command_text(line, "device", NULL) ? command_open_device(line, device, err) : STATUS_OK;
     if (*device) *on = sim_options_of(*device, SIM_F32);
-    on->threads = sim_scene_threads(line);
+    on->threads = threads_of(line);
     return status;
 }
 

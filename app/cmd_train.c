@@ -7,10 +7,13 @@
 #include "app/train_view.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/stop.h"
 #include "infer/train_hooks.h"
 #include "model/config.h"
 #include "train/trainer.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 static const Flag flags[] = {
@@ -84,6 +87,17 @@ static Status open_view(const CommandLine *line, const Config *config, TrainView
     return train_view_open(config->train.out, port, out, err);
 }
 
+// A reader that closes the pipe ("| head") requests a stop, as a signal does; other failures end the run, and the
+// program reports them at its end.
+static bool print_line(void *owner, const char *json) {
+    (void)owner;
+    errno = 0;
+    if (puts(json) >= 0 && fflush(stdout) == 0) return false;
+    if (errno != EPIPE) return true;
+    stop_request(SIGPIPE);
+    return false;
+}
+
 static Status run_train(const CommandLine *line, Error *err) {
     Config config;
     Device *device = NULL;
@@ -97,7 +111,7 @@ static Status run_train(const CommandLine *line, Error *err) {
                           .dry_run = command_has(line, "dry-run"),
                           .ranks = line->ranks,
                           .log = &line->log,
-                          .lines = command_has(line, "json") && speaks ? stdout : NULL,
+                          .listener.line = command_has(line, "json") && speaks ? print_line : NULL,
                           .hooks = train_hooks(&line->log),
                           .watcher = train_view_watcher(&view)};
     TrainSummary summary;

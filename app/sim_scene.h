@@ -16,7 +16,5 @@ Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err);
     { .name = "device", .value = "DEVICE", .help = "cpu, cpu:ISA, cuda, cuda:NUMBER or auto (default cpu)" }
 // Where --device says to simulate; close *device (which may be NULL) afterwards.
 Status sim_scene_device(const CommandLine *line, Device **device, SimOptions *on, Error *err);
-// 0 without --threads: as many as pay.
-int sim_scene_threads(const CommandLine *line);
 
 #endif

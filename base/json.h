@@ -17,6 +17,8 @@ json_t *json_text(const char *words);
 // Writes `object` on one line and releases the reference, also on failure. NULL (no memory) fails.
 Status json_write_line(FILE *out, json_t *object, Error *err);
 
+#define JSON_FILE_MAX ((size_t)1 << 28) // most bytes of a file that belongs to a recording
+
 // Reads a regular file of at most `max_bytes`; no duplicate keys. Errors name line and column. json_decref the result.
 Status json_read_file(const char *path, size_t max_bytes, json_t **out, Error *err);
 

@@ -154,7 +154,8 @@ static void put_stroke(FILE *out, const Plot *plot, int s) {
 }
 
 // Returns where the plot may begin.
-static double put_legend(FILE *out, const Plot *plot, double left, double right, double top) {
+static double put_legend(FILE *out, const Plot *plot, double right, double top) {
+    const double left = 4;
     double x = left, y = top;
     bool any = false;
     for (int s = 0; s < plot->series_count; s++) {
@@ -241,7 +242,7 @@ static Frame lay_out(const Plot *plot) {
     settle_axis(&f.y, true, (int)(H / 55));
     f.x.start = 12 + widest_tick(&f.y);
     f.x.end = W - 14;
-    f.top = put_legend(NULL, plot, 4, f.x.end, plot->title ? 26 : 6) + (plot->y_label ? 18 : 4);
+    f.top = put_legend(NULL, plot, f.x.end, plot->title ? 26 : 6) + (plot->y_label ? 18 : 4);
     f.y.start = H - (plot->x_label ? 42 : 26);
     f.y.end = f.top + 6;
     return f;
@@ -250,7 +251,7 @@ static Frame lay_out(const Plot *plot) {
 static void put_body(FILE *out, const Plot *plot) {
     Frame f = lay_out(plot);
     if (plot->title) put_text(out, 4, 16, "start", 14, 1, plot->title);
-    double below = put_legend(out, plot, 4, f.x.end, plot->title ? 26 : 6);
+    double below = put_legend(out, plot, f.x.end, plot->title ? 26 : 6);
     if (plot->y_label) put_text(out, 4, below + 12, "start", TEXT_SIZE, 0.9, plot->y_label);
     put_axes(out, plot, &f);
     for (int s = 0; s < plot->series_count; s++) put_series(out, plot, &f, s);

@@ -170,7 +170,8 @@ void dataset_close(Dataset *dataset) {
     free(dataset);
 }
 
-Status dataset_open_place(const Dataset *dataset, int file, H5Place *place, bool *own, Error *err) {
+// Opens a file of the dataset for a read: the one that is kept open, or a new one (*own: the caller closes it).
+static Status open_place(const Dataset *dataset, int file, H5Place *place, bool *own, Error *err) {
     const DataFile *data = &dataset->files[file];
     *own = !dataset->keep_open;
     if (!*own) {
@@ -186,7 +187,7 @@ Status dataset_open_episode(const Dataset *dataset, int episode, H5Place *file, 
     const Episode *entry = &dataset->episodes[episode];
     H5Place episodes = {0};
     *group = (H5Place){0};
-    Status status = dataset_open_place(dataset, entry->file, file, own, err);
+    Status status = open_place(dataset, entry->file, file, own, err);
     if (!status) status = h5_open_group(file, "episodes", true, &episodes, NULL, err);
     if (!status) status = h5_open_group(&episodes, entry->info.name, true, group, NULL, err);
     h5_close(&episodes);

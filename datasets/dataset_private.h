@@ -57,9 +57,6 @@ char *dataset_keep_text(Dataset *dataset, const char *text);
 // Reads and checks everything of an episode but its pixels; appends it to the dataset.
 Status dataset_add_episode(Dataset *dataset, int file, const H5Place *episodes, const char *name, Error *err);
 
-// Opens a file of the dataset for a read: the one that is kept open, or a new one (*own: the caller closes it).
-Status dataset_open_place(const Dataset *dataset, int file, H5Place *place, bool *own, Error *err);
-
 // Opens the group of an episode.
 Status dataset_open_episode(const Dataset *dataset, int episode, H5Place *file, bool *own, H5Place *group, Error *err);
 

@@ -301,13 +301,13 @@ static Status take_surface(const H5Place *file, RolloutFile *out, Error *err) {
 
 // ---- texts and small values
 
-static Status take_number(const H5Place *file, const char *name, bool integer, double low, double high, double *out,
-                          Error *err) {
+static Status take_number(const H5Place *file, const char *name, bool integer, double *out, Error *err) {
+    const double most = 1e9;
     int count = 0;
     Status status = h5_attribute_numbers(file->id, file->text, name, true, integer, out, 1, &count, err);
-    if (status == STATUS_OK && (count != 1 || !(*out >= low && *out <= high)))
-        status = error_set(err, STATUS_BAD_INPUT, "%s attribute %s: expected a number from %g to %g", file->text, name,
-                           low, high);
+    if (status == STATUS_OK && (count != 1 || !(*out >= 0 && *out <= most)))
+        status =
+            error_set(err, STATUS_BAD_INPUT, "%s attribute %s: expected a number from 0 to %g", file->text, name, most);
     return status;
 }
 
@@ -364,9 +364,9 @@ static Status take_words(const H5Place *file, RolloutFile *out, Error *err) {
     Status status = STATUS_OK;
     for (size_t i = 0; i < sizeof words / sizeof *words && status == STATUS_OK; i++)
         status = h5_attribute_text(file, words[i].name, false, words[i].out, words[i].size, NULL, err);
-    if (status == STATUS_OK) status = take_number(file, "first_frame", true, 0, 1e9, &first, err);
-    if (status == STATUS_OK) status = take_number(file, "frame_stride", true, 0, 1e9, &stride, err);
-    if (status == STATUS_OK) status = take_number(file, "time_step", false, 0, 1e9, &out->time_step, err);
+    if (status == STATUS_OK) status = take_number(file, "first_frame", true, &first, err);
+    if (status == STATUS_OK) status = take_number(file, "frame_stride", true, &stride, err);
+    if (status == STATUS_OK) status = take_number(file, "time_step", false, &out->time_step, err);
     if (status != STATUS_OK) return status;
     out->first_frame = (int)first;
     out->frame_stride = (int)stride;

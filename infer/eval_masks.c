@@ -11,7 +11,7 @@ void eval_mask_moving(EvalPixels pixels, const Frames *before, EvalMoving *how, 
     const Frames *f = pixels.now;
     size_t count = (size_t)f->H * (size_t)f->W, at = (size_t)pixels.view * count;
     if (f->mask) mask_from_objects(f->mask + at, count, mask);
-    else mask_from_change(f->rgb + 3 * at, before->rgb + 3 * at, METRICS_CHANGE_THRESHOLD, count, mask);
+    else mask_from_change(f->rgb + 3 * at, before->rgb + 3 * at, count, mask);
     *(f->mask ? &how->masks : &how->changes) = true;
 }
 

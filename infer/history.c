@@ -41,8 +41,9 @@ static Status check_views(const IntList *wanted, const EpisodeInfo *info, Error 
     return STATUS_OK;
 }
 
-Status history_views(const Vpd *model, const IntList *wanted, const EpisodeInfo *info, int **views, int *count,
-                     Error *err) {
+// Indices of the input views in the episode, into *views (at most V ints, malloc'ed).
+static Status find_views(const Vpd *model, const IntList *wanted, const EpisodeInfo *info, int **views, int *count,
+                         Error *err) {
     if (!wanted || wanted->count == 0) wanted = &model->config.data.input_views;
     *views = NULL;
     *count = 0;
@@ -113,7 +114,7 @@ static Status measure_points(const Vpd *model, const Dataset *dataset, int episo
     const EpisodeInfo *info = dataset_episode(dataset, episode);
     int *views = NULL, count = 0;
     Frames frames = {0};
-    Status status = history_views(model, wanted, info, &views, &count, err);
+    Status status = find_views(model, wanted, info, &views, &count, err);
     FrameRequest first = {.episode = episode, .count = 1, .stride = 1, .views = views, .view_count = count};
     if (status == STATUS_OK) status = dataset_read_frames(dataset, first, &frames, err);
     free(views);
@@ -166,7 +167,7 @@ Status history_read(const Vpd *model, const Dataset *dataset, const HistoryReque
     int *views = NULL, count = 0, stride = 1;
     Status status = history_stride(model, request->time_step, info, &stride, err);
     if (status == STATUS_OK) status = check_start(model, info, request->start, stride, err);
-    if (status == STATUS_OK) status = history_views(model, request->views, info, &views, &count, err);
+    if (status == STATUS_OK) status = find_views(model, request->views, info, &views, &count, err);
     if (status != STATUS_OK) return status;
     int T = (int)model->config.model.T;
     FrameRequest frames = {.episode = request->episode,

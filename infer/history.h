@@ -21,10 +21,6 @@ Status history_stride(const Vpd *model, double time_step, const EpisodeInfo *inf
 // The earliest frame with a complete history.
 int history_first_start(const Vpd *model, int stride);
 
-// Indices of the input views in the episode, into *views (at most V ints, malloc'ed).
-Status history_views(const Vpd *model, const IntList *wanted, const EpisodeInfo *info, int **views, int *count,
-                     Error *err);
-
 // Warns where an episode is unlike what the model learned from: its cameras say that up is more than 45 degrees from
 // the model's (train.turn), or it is more than 3 times as wide or narrow as the model's extent (its bounds, or the
 // points of frame 0 in the input views `wanted`; nothing is said if that frame cannot be read).

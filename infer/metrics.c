@@ -149,23 +149,19 @@ bool metrics_ssim(const float *map, const uint8_t *mask, size_t pixels, double *
 
 // ---- masks
 
-size_t mask_from_objects(const uint16_t *ids, size_t pixels, uint8_t *out) {
-    size_t count = 0;
-    for (size_t i = 0; i < pixels; i++) count += out[i] = ids[i] > 0;
-    return count;
+void mask_from_objects(const uint16_t *ids, size_t pixels, uint8_t *out) {
+    for (size_t i = 0; i < pixels; i++) out[i] = ids[i] > 0;
 }
 
-size_t mask_from_change(const uint8_t *now, const uint8_t *before, double threshold, size_t pixels, uint8_t *out) {
-    size_t count = 0;
+void mask_from_change(const uint8_t *now, const uint8_t *before, size_t pixels, uint8_t *out) {
     for (size_t i = 0; i < pixels; i++) {
         int most = 0;
         for (size_t c = 3 * i; c < 3 * i + 3; c++) {
             int d = abs((int)now[c] - (int)before[c]);
             most = d > most ? d : most;
         }
-        count += out[i] = most > 255 * threshold;
+        out[i] = most > 255 * METRICS_CHANGE_THRESHOLD;
     }
-    return count;
 }
 
 static bool square_has_set(const uint8_t *mask, int H, int W, int y, int x, int radius) {
@@ -177,16 +173,12 @@ static bool square_has_set(const uint8_t *mask, int H, int W, int y, int x, int 
     return false;
 }
 
-size_t mask_dilate(const uint8_t *mask, int H, int W, int radius, uint8_t *out) {
-    size_t count = 0;
+void mask_dilate(const uint8_t *mask, int H, int W, int radius, uint8_t *out) {
     for (int y = 0; y < H; y++) {
-        for (int x = 0; x < W; x++) count += *out++ = square_has_set(mask, H, W, y, x, radius);
+        for (int x = 0; x < W; x++) *out++ = square_has_set(mask, H, W, y, x, radius);
     }
-    return count;
 }
 
-size_t mask_and(uint8_t *mask, const uint8_t *other, size_t pixels) {
-    size_t count = 0;
-    for (size_t i = 0; i < pixels; i++) count += mask[i] = mask[i] && (!other || other[i]);
-    return count;
+void mask_and(uint8_t *mask, const uint8_t *other, size_t pixels) {
+    for (size_t i = 0; i < pixels; i++) mask[i] = mask[i] && (!other || other[i]);
 }

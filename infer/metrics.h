@@ -44,18 +44,18 @@ bool metrics_ssim(const float *map, const uint8_t *mask, size_t pixels, double *
 // Mean |a - b| in metres over pixels of the mask where both are valid (finite and > 0).
 bool metrics_depth_error(const float *a, const float *b, const uint8_t *mask, size_t pixels, double *out);
 
-// ---- masks; each function returns the number of set pixels
+// ---- masks
 
 // A pixel counts as unchanged if no channel differs from the last input frame by more than this, in [0,1].
 #define METRICS_CHANGE_THRESHOLD 0.1
 
 // Pixels that show an object (id > 0) in the true picture.
-size_t mask_from_objects(const uint16_t *ids, size_t pixels, uint8_t *out);
-// Pixels where a channel of `now` differs from the same pixel of `before` by more than `threshold` (in [0,1]).
-size_t mask_from_change(const uint8_t *now, const uint8_t *before, double threshold, size_t pixels, uint8_t *out);
+void mask_from_objects(const uint16_t *ids, size_t pixels, uint8_t *out);
+// Pixels where a channel of `now` differs from the same pixel of `before` by more than METRICS_CHANGE_THRESHOLD.
+void mask_from_change(const uint8_t *now, const uint8_t *before, size_t pixels, uint8_t *out);
 // Sets all pixels within `radius` rows and columns of a set one. `out` must not be `mask`.
-size_t mask_dilate(const uint8_t *mask, int H, int W, int radius, uint8_t *out);
+void mask_dilate(const uint8_t *mask, int H, int W, int radius, uint8_t *out);
 // mask &= other; NULL changes nothing.
-size_t mask_and(uint8_t *mask, const uint8_t *other, size_t pixels);
+void mask_and(uint8_t *mask, const uint8_t *other, size_t pixels);
 
 #endif

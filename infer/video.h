@@ -49,12 +49,7 @@ Status video_add_panels(Video *video, const VideoLayout *layout, const VideoPane
 
 // FOLDER/frame_0000.png, ..
 Status video_frame_path(const char *folder, int frame, char path[FILE_PATH_SIZE], Error *err);
-// Writes them, and removes those that follow, of a longer film before.
-Status video_write_png(const Video *video, const char *folder, Error *err);
 Status video_write_gif(const Video *video, const char *path, Error *err);
-// H.264 in yuv420p (an odd last row or column is repeated), which every browser plays. Without ffmpeg it is
-// STATUS_FAILED, and the error names the Debian package.
-Status video_write_mp4(const Video *video, const char *path, Error *err);
 // Whether video_write can write this kind of file, because MP4 needs ffmpeg. Call it before minutes of drawing.
 Status video_check_path(const char *path, Error *err);
 // By the file name: .gif, .mp4, else a folder of PNG files.

@@ -25,7 +25,8 @@ Status video_frame_path(const char *folder, int frame, char path[FILE_PATH_SIZE]
     return file_join(path, FILE_PATH_SIZE, folder, name, err);
 }
 
-Status video_write_png(const Video *video, const char *folder, Error *err) {
+// Writes the frames, and removes those that follow, of a longer film before.
+static Status write_png(const Video *video, const char *folder, Error *err) {
     char path[FILE_PATH_SIZE];
     Status status = check_frames(video, folder, err);
     if (status == STATUS_OK) status = file_make_folders(folder, err);
@@ -97,7 +98,9 @@ static Status feed_ffmpeg(const Video *video, Process *process, Error *err) {
     return status;
 }
 
-Status video_write_mp4(const Video *video, const char *path, Error *err) {
+// H.264 in yuv420p (an odd last row or column is repeated), which every browser plays. Without ffmpeg it is
+// STATUS_FAILED, and the error names the Debian package.
+static Status write_mp4(const Video *video, const char *path, Error *err) {
     Process process = {0};
     FileDraft draft = {0};
     Status status = check_frames(video, path, err);
@@ -137,6 +140,6 @@ Status video_check_path(const char *path, Error *err) {
 
 Status video_write(const Video *video, const char *path, Error *err) {
     if (name_ends(path, ".gif")) return video_write_gif(video, path, err);
-    if (name_ends(path, ".mp4")) return video_write_mp4(video, path, err);
-    return video_write_png(video, path, err);
+    if (name_ends(path, ".mp4")) return write_mp4(video, path, err);
+    return write_png(video, path, err);
 }

@@ -38,7 +38,4 @@ typedef struct Instance {
     size_t unknowns;
 } Instance;
 
-// What a scene's text has: the mass of its objects, and the substeps that are stable.
-Status experiment_measure(const char *text, double *mass, long *substeps, Error *err);
-
 #endif

@@ -25,7 +25,8 @@ typedef struct Plan {
     size_t starts[2];   // at most
 } Plan;
 
-Status experiment_measure(const char *text, double *mass, long *substeps, Error *err) {
+// What a scene's text has: the mass of its objects, and the substeps that are stable.
+static Status measure(const char *text, double *mass, long *substeps, Error *err) {
     SimScene scene;
     Status status = scene_parse(text, strlen(text), "experiment", ".", &scene, err);
     if (status != STATUS_OK) return status;
@@ -239,7 +240,7 @@ static Status finish_text(const char *head, const char *body, double density, co
     double mass;
     long substeps;
     snprintf(out->text, sizeof out->text, "%ssubsteps: 1\n%s", head, body);
-    Status status = experiment_measure(out->text, &mass, &substeps, err);
+    Status status = measure(out->text, &mass, &substeps, err);
     const double push = 30 * mass * density / MEASURED;
     if (status == STATUS_OK)
         snprintf(out->text, sizeof out->text,
@@ -365,7 +366,7 @@ static Status make_fem(Dice *d, size_t number, Instance *out, Error *err) {
                  "{max: [-0.55, 1, 1]}}}\n",
                  0.3 * r[0], 0.3 * r[1], 20 * r[2]);
     snprintf(out->text, sizeof out->text, "%ssubsteps: 1\n%s", head, body);
-    Status status = experiment_measure(out->text, &mass, &substeps, err);
+    Status status = measure(out->text, &mass, &substeps, err);
     if (status != STATUS_OK) return status;
     snprintf(out->text, sizeof out->text,
              "%ssubsteps: %ld\n%scontrols: [{object: body, force: [%.17g, %.17g, %.17g], from: 0, to: 4}]\n", head,

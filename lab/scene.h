@@ -30,7 +30,6 @@ typedef struct SceneCamera {
 typedef struct ScenePicture {
     int H, W;
     RasterOptions raster;
-    bool has_rasteriser;  // the file says it
     double near, far;     // metres; 0: from the camera and the box
     double background[3]; // 0 to 1
     double ambient;       // light from everywhere

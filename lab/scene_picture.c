@@ -48,7 +48,6 @@ static Status read_picture(const ArgumentReader *reader, const YamlNode *node, S
     if (status == STATUS_OK && out->near > 0 && out->far > 0 && out->near >= out->far)
         status = argument_error(reader, node, "picture: near %g is not below far %g", out->near, out->far);
     out->W = fields.size[0], out->H = fields.size[1];
-    out->has_rasteriser = node && yaml_tree_find(node, "rasteriser");
     out->raster.shadow_size = 2048; // of the planes too
     out->raster.method = methods[fields.rasteriser];
     out->raster.samples = fields.samples ? (int)fields.samples : fields.rasteriser ? 1 : 2;

@@ -113,7 +113,8 @@ static bool still_matches(const Match *m, const Nearest *n, const real *x, doubl
     return sqrt(*d2) + sqrt(squared_distance(x, m->x)) < m->safe;
 }
 
-int32_t scene_match(const Surface *s, const real *x, const real *c, int32_t label, Match *m, double *d2) {
+// scene_nearest for a place near to that of the call before with the same match, and the same grid, colour and label.
+static int32_t match_of(const Surface *s, const real *x, const real *c, int32_t label, Match *m, double *d2) {
     Nearest n = nearest_of(s, x, c, label);
     if (still_matches(m, &n, x, d2)) return s->order[m->at].index;
     n.second = true;
@@ -227,13 +228,13 @@ static void add_pairs(Registration *r, int32_t label, bool within) {
     for (size_t i = 0; i < s->now.count; i++) {
         if (s->now.label[i] != label) continue;
         rigid_place(r->way.motion, r->way.centre, s->now.x + 3 * i, x);
-        int32_t j = scene_match(&s->past, x, s->now.c + 3 * i, of, match + i, &d2);
+        int32_t j = match_of(&s->past, x, s->now.c + 3 * i, of, match + i, &d2);
         if (j >= 0) add_pair(r, i, (size_t)j, d2);
     }
     for (size_t j = 0; j < s->past.count; j++) {
         if (s->past.label[j] != label) continue;
         rigid_place(ahead.motion, ahead.centre, s->past.x + 3 * j, x);
-        int32_t i = scene_match(&s->now, x, s->past.c + 3 * j, of, past_match + j, &d2);
+        int32_t i = match_of(&s->now, x, s->past.c + 3 * j, of, past_match + j, &d2);
         if (i >= 0) add_pair(r, (size_t)i, j, d2);
     }
 }

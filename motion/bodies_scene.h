@@ -59,8 +59,6 @@ void way_difference(const Body *body, const Body *other, const real *x, real *ou
 
 // Nearest in position and colour within the 27 cells; of a label, or any (LABEL_UNKNOWN). -1: none.
 int32_t scene_nearest(const Surface *surface, const real *x, const real *c, int32_t label, double *d2);
-// The same for a place near to that of the call before with the same match, and the same grid, colour and label.
-int32_t scene_match(const Surface *surface, const real *x, const real *c, int32_t label, Match *match, double *d2);
 // How well a pixel lies on the other frame's surface after a motion, 0 to 1.
 double scene_fit(const Scene *scene, const Way *way, const Surface *from, size_t i, const Surface *to, double scale);
 // Mean fit of a label's pixels under a body's motion.

@@ -62,8 +62,9 @@ static int number_of(const char *name) {
     return text ? atoi(text) : 0;
 }
 
-// Open MPI; MPICH and Slurm's pmi2; Slurm's pmix, which alone sets PMIX_RANK.
-int ranks_started(void) {
+// How many processes the launcher says it started: Open MPI; MPICH and Slurm's pmi2; Slurm's pmix, which alone sets
+// PMIX_RANK. 1 without one.
+static int started(void) {
     int count = number_of("OMPI_COMM_WORLD_SIZE");
     if (count == 0) count = number_of("PMI_SIZE");
     if (count == 0 && getenv("PMIX_RANK")) count = number_of("SLURM_NTASKS");
@@ -79,7 +80,7 @@ static Status load(Transport *out, Error *err) {
         return error_set(err, STATUS_BAD_INPUT,
                          "started as one of %d processes, but " RANKS_MODULE_FILE
                          " is not in %s: this build has no MPI; build with libopenmpi-dev, or start one process",
-                         ranks_started(), folder);
+                         started(), folder);
     Status status = module_load(path, RANKS_MODULE_SYMBOL, &symbol, err);
     if (status != STATUS_OK) return status;
     RanksModule module = ((RanksModuleFunction *)(uintptr_t)symbol)();
@@ -146,7 +147,7 @@ Status ranks_open_over(const Transport *transport, Ranks **out, Error *err) {
 Status ranks_open(Ranks **out, Error *err) {
     Transport transport = {0};
     *out = NULL;
-    if (ranks_started() == 1) return STATUS_OK;
+    if (started() == 1) return STATUS_OK;
     Status status = load(&transport, err);
     if (status != STATUS_OK) return status;
     status = ranks_open_over(&transport, out, err);

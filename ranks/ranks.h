@@ -14,9 +14,6 @@
 
 typedef struct Ranks Ranks;
 
-// Number of processes that the launcher says it started; 1 without one. Reads the environment alone.
-int ranks_started(void);
-
 // Joins the other processes of the job. NULL where there are none.
 Status ranks_open(Ranks **out, Error *err);
 // The same over other messages (tests). Takes the transport over.

@@ -85,7 +85,8 @@ static bool share_lights(Prepared *p, bool shadows, Arena *memory) {
 
 static double cut_at(const double z[3], int a, int b, double near) { return (near - z[a]) / (z[b] - z[a]); }
 
-int raster_clip(const double z[3], double near, RasterCorner out[2][3]) {
+// The part of a face in front of the near plane, as one or two triangles: returns their number.
+static int clip(const double z[3], double near, RasterCorner out[2][3]) {
     RasterCorner polygon[4];
     int count = 0;
     for (int8_t a = 0; a < 3; a++) {
@@ -171,7 +172,7 @@ static void draw_places(Prepared *p, double *place, int32_t *texture) {
         RasterCorner parts[2][3];
         double z[3];
         for (size_t k = 0; k < 3; k++) z[k] = p->seen[3 * p->vertex[3 * s + k] + 2];
-        int found = fmin(fmin(z[0], z[1]), z[2]) > p->camera->far ? 0 : raster_clip(z, p->camera->near, parts);
+        int found = fmin(fmin(z[0], z[1]), z[2]) > p->camera->far ? 0 : clip(z, p->camera->near, parts);
         for (int i = 0; i < found; i++) {
             for (size_t k = 0; k < 3; k++) {
                 double seen[3];
@@ -194,7 +195,7 @@ static bool draw_faces(Prepared *p, Arena *memory) {
         RasterCorner parts[2][3];
         double z[3];
         for (size_t k = 0; k < 3; k++) z[k] = p->seen[3 * p->vertex[3 * s + k] + 2];
-        most += (size_t)raster_clip(z, p->camera->near, parts);
+        most += (size_t)clip(z, p->camera->near, parts);
     }
     for (size_t m = 0; m < p->scene->meshes; m++)
         if (p->scene->mesh[m].texel) p->faces.attributes = RASTER_ATTRIBUTES;

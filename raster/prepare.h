@@ -56,7 +56,4 @@ bool raster_light(Prepared *p, Arena *memory);
 bool raster_light_back(const Prepared *p, const double *lit_grad, RasterGradient *gradient, double *world,
                        Arena *memory);
 
-// The part of a face in front of the near plane, as one or two triangles: returns their number.
-int raster_clip(const double z[3], double near, RasterCorner out[2][3]);
-
 #endif

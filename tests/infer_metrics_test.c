@@ -98,26 +98,38 @@ static void test_depth(void **state) {
     assert_true(out == -1);
 }
 
+static size_t count_set(const uint8_t *mask) {
+    size_t count = 0;
+    for (size_t i = 0; i < PIXELS; i++) count += mask[i];
+    return count;
+}
+
 static void test_masks(void **state) {
     (void)state;
     uint16_t ids[PIXELS] = {0};
     uint8_t a[PIXELS * 3], b[PIXELS * 3], mask[PIXELS], wide[PIXELS];
     ids[0] = 2;
     ids[9 * W + 11] = 300;
-    assert_int_equal(mask_from_objects(ids, PIXELS, mask), 2);
+    mask_from_objects(ids, PIXELS, mask);
+    assert_int_equal(count_set(mask), 2);
     // Inside: a square of 5 x 5; in the corner only the 3 x 3 within the picture.
-    assert_int_equal(mask_dilate(mask, H, W, 2, wide), 25 + 9);
+    mask_dilate(mask, H, W, 2, wide);
+    assert_int_equal(count_set(wide), 25 + 9);
     assert_true(wide[7 * W + 9] && wide[11 * W + 13] && wide[2 * W + 2] && !wide[3 * W] && !wide[12 * W + 11]);
-    assert_int_equal(mask_dilate(mask, H, W, 0, wide), 2);
+    mask_dilate(mask, H, W, 0, wide);
+    assert_int_equal(count_set(wide), 2);
     draw_pictures(a, b);
     memcpy(b, a, sizeof b);
     b[3 * 40 + 1] = (uint8_t)(a[3 * 40 + 1] < 128 ? a[3 * 40 + 1] + 26 : a[3 * 40 + 1] - 26); // 0.102
     b[3 * 41] = (uint8_t)(a[3 * 41] < 128 ? a[3 * 41] + 25 : a[3 * 41] - 25);                 // 0.098
-    assert_int_equal(mask_from_change(a, b, METRICS_CHANGE_THRESHOLD, PIXELS, mask), 1);
+    mask_from_change(a, b, PIXELS, mask);
+    assert_int_equal(count_set(mask), 1);
     assert_true(mask[40]);
     memset(wide, 0, sizeof wide);
-    assert_int_equal(mask_and(mask, NULL, PIXELS), 1);
-    assert_int_equal(mask_and(mask, wide, PIXELS), 0);
+    mask_and(mask, NULL, PIXELS);
+    assert_int_equal(count_set(mask), 1);
+    mask_and(mask, wide, PIXELS);
+    assert_int_equal(count_set(mask), 0);
 }
 
 static void test_means(void **state) {

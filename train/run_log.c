@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/stop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -143,20 +142,6 @@ static void tell_listener(RunLog *log) {
     free(text);
 }
 
-// A reader that closes the pipe ("| head") requests a stop, as a signal does; the line itself is in the run's folder.
-static void write_copy(RunLog *log) {
-    errno = 0;
-    Status status = json_write_line(log->copy, json_incref(log->line), &log->problem);
-    if (status == STATUS_OK && fflush(log->copy) == 0) return;
-    if (errno != EPIPE) {
-        file_error(&log->problem, "the copy of metrics.jsonl", "write", errno ? errno : EIO);
-        return;
-    }
-    stop_request(SIGPIPE);
-    log->copy = NULL;
-    log->problem = (Error){0};
-}
-
 Status run_log_end(RunLog *log, Error *err) {
     if (log->problem.status == STATUS_OK) {
         errno = 0;
@@ -164,7 +149,6 @@ Status run_log_end(RunLog *log, Error *err) {
         if (status != STATUS_OK || fflush(log->lines))
             file_error(&log->problem, log->path, "write", errno ? errno : EIO);
     }
-    if (log->problem.status == STATUS_OK && log->copy) write_copy(log);
     if (log->problem.status == STATUS_OK) tensorboard_flush(&log->events, &log->problem);
     if (log->problem.status == STATUS_OK && log->listener.line) tell_listener(log);
     json_decref(log->line);

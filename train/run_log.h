@@ -27,7 +27,7 @@ typedef struct RunListener {
 } RunListener;
 
 typedef struct RunLog {
-    FILE *lines, *copy; // copy: a second place for each line, or NULL
+    FILE *lines;
     RunListener listener;
     bool asked_to_end; // the listener asked to end the run
     char path[4096];   // of metrics.jsonl

@@ -350,7 +350,6 @@ static Status begin(Trainer *t, const char *resumed, Error *err) {
     if (status == STATUS_OK) status = trainer_open_windows(t, err);
     if (status == STATUS_OK && ranks_rank(t->ranks) == 0)
         status = run_log_open(&t->run_log, t->folder.path, resumed ? t->step : -1, t->evaluated, err);
-    t->run_log.copy = t->options->lines;
     t->run_log.listener = t->options->listener;
     return status == STATUS_OK ? write_config(t, err) : status;
 }

@@ -47,7 +47,6 @@ typedef struct TrainOptions {
     bool dry_run; // run a few steps without writing anything, to measure weights, memory and time
     Ranks *ranks; // the processes that share the work; NULL: this one alone
     const Log *log;
-    FILE *lines;          // a second place for each line of metrics.jsonl; NULL: none
     RunListener listener; // called with each line; may end the run after a step, whose checkpoint is written
     TrainHooks hooks;
     TrainWatcher watcher;

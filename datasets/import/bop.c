@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#define JSON_MAX ((size_t)1 << 28)
-
 static const char *const COLOUR[] = {"rgb", "gray", NULL};
 
 static bool is_scene(const char *folder) {
@@ -63,7 +61,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     first_folder(scene, COLOUR, colour);
     Status status = file_join(path, sizeof path, scene, "scene_camera.json", err);
     if (!status) status = file_join(depth, sizeof depth, scene, "depth", err);
-    if (!status) status = json_read_file(path, JSON_MAX, &cameras, err);
+    if (!status) status = json_read_file(path, JSON_FILE_MAX, &cameras, err);
     if (!status) status = bop_masks_open(scene, out, err);
     if (!status) status = list_pictures(colour, &names, err);
     for (size_t i = 0; !status && i < names.count; i++)

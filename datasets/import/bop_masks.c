@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JSON_MAX ((size_t)1 << 28)
 enum { OBJECTS_MAX = 512 }; // of an image, and kinds of a scene
 
 // The objects of one obj_id: the largest number in an image; labels first, first + 1, ...
@@ -145,7 +144,7 @@ Status bop_masks_open(const char *scene, PosedSet *set, Error *err) {
     set->read_mask = read_mask;
     Status status = file_join(masks->scene, sizeof masks->scene, "", scene, err);
     if (!status) status = file_join(masks->path, sizeof masks->path, scene, "scene_gt.json", err);
-    if (!status) status = json_read_file(masks->path, JSON_MAX, &masks->root, err);
+    if (!status) status = json_read_file(masks->path, JSON_FILE_MAX, &masks->root, err);
     return status ? status : number_labels(masks, err);
 }
 

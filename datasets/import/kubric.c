@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JSON_MAX ((size_t)1 << 28)
 enum { OBJECTS_MAX = 4096, FRAMES_MAX = 1000000 };
 
 static const char *const COLOUR_FOLDERS[] = {"rgba", "rgb", NULL}, *const DEPTH_FOLDERS[] = {"depth", NULL},
@@ -87,7 +86,7 @@ static Status read_rows(const char *path, const json_t *object, const char *key,
 
 static Status read_camera(Camera *camera, const ImportOptions *options, Error *err) {
     json_t *about = NULL;
-    Status status = json_read_file(camera->path, JSON_MAX, &camera->root, err);
+    Status status = json_read_file(camera->path, JSON_FILE_MAX, &camera->root, err);
     if (!status) status = json_field_object(camera->path, camera->root, "camera", &camera->camera, err);
     if (!status)
         status = read_rows(camera->path, camera->camera, "positions", 3, &camera->poses, &camera->positions, err);

@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#define JSON_MAX ((size_t)1 << 24)
-
 static const char *const COLOUR[] = {"color", "image", "rgb", "images", NULL}, *const DEPTH[] = {"depth", NULL},
                          *const POSES[] = {"odometry.log", "trajectory.log", "scene/trajectory.log", NULL},
                          *const LENSES[] = {"camera_intrinsic.json", "intrinsic.json", "camera.json", NULL};
@@ -32,7 +30,7 @@ static Status read_lens(const ImportSource *source, Lens *out, Error *err) {
     if (!first_file(source->path, LENSES, path))
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: expected camera_intrinsic.json, found none; give --intrinsics fx,fy,cx,cy", source->path);
-    Status status = json_read_file(path, JSON_MAX, &root, err);
+    Status status = json_read_file(path, JSON_FILE_MAX, &root, err);
     if (!status) status = json_field_numbers(path, root, "intrinsic_matrix", K, 9, err);
     if (!status) status = json_field_number_optional(path, root, "width", &w, err);
     if (!status) status = json_field_number_optional(path, root, "height", &h, err);

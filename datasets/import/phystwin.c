@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#define JSON_MAX ((size_t)1 << 24)
 enum { CAMERAS_MAX = 256 };
 
 static bool is_episode(const char *folder) {
@@ -26,7 +25,7 @@ static Status read_metadata(const char *folder, double *fps, double K[9 * CAMERA
     char path[FILE_PATH_SIZE];
     json_t *root = NULL;
     Status status = file_join(path, sizeof path, folder, "metadata.json", err);
-    if (!status) status = json_read_file(path, JSON_MAX, &root, err);
+    if (!status) status = json_read_file(path, JSON_FILE_MAX, &root, err);
     *V = status ? 0 : json_count_numbers(json_object_get(root, "intrinsics")) / 9;
     if (!status && (*V == 0 || *V > CAMERAS_MAX))
         status = error_set(err, STATUS_BAD_INPUT, "%s: \"intrinsics\": expected 1 to %d matrices 3x3, found %zu", path,

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JSON_MAX ((size_t)1 << 28)
 #define ADVICE "give --cameras FILE with their intrinsics and poses (\"vpd data import --help\", docs/data.md)"
 
 static int count_episodes(const char *path) {
@@ -35,7 +34,7 @@ typedef struct Given {
 static Status read_given(const ImportSource *source, RobotLayout layout, Given *out, PosedSet *set, Error *err) {
     *out = (Given){.path = source->options->cameras, .fps = source->options->fps};
     if (!out->path) return STATUS_OK;
-    Status status = json_read_file(out->path, JSON_MAX, &out->root, err);
+    Status status = json_read_file(out->path, JSON_FILE_MAX, &out->root, err);
     if (!status) status = json_field_number_optional(out->path, out->root, "depth_near", &out->depth_near, err);
     if (!status) status = json_field_number_optional(out->path, out->root, "depth_far", &out->depth_far, err);
     if (!status) status = json_field_number_optional(out->path, out->root, "depth_unit", &out->depth_unit, err);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum { CAMERAS_MAX = 4096 };
-#define JSON_MAX ((size_t)1 << 28)
 
 typedef struct Transforms {
     const char *path;            // of the JSON file
@@ -245,7 +244,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     find_file(source->path, path);
     file->path = path;
     Status status = file_folder(file->folder, path, err);
-    if (!status) status = json_read_file(path, JSON_MAX, &file->root, err);
+    if (!status) status = json_read_file(path, JSON_FILE_MAX, &file->root, err);
     if (!status) status = read_frames(file, source, out, err);
     snprintf(out->source, sizeof out->source, "imported from transforms.json (nerfstudio)");
     json_decref(file->root);
