@@ -82,9 +82,10 @@ static void find_near(const MotionField *f, double colour, const Near *near) {
         int32_t *index = near->index + i * LINKS;
         size_t found = 0;
         for (size_t j = 0; j < f->count; j++) {
-            double apart2 = squared_distance(f->position + 3 * i, f->position + 3 * j) +
-                            square(colour) * squared_distance(f->colour + 3 * i, f->colour + 3 * j);
-            if (j != i) found = nearest_keep(d2, index, found, LINKS, apart2, j);
+            double apart2 = squared_distance(f->position + 3 * i, f->position + 3 * j);
+            if (j == i || (found == LINKS && !(apart2 < d2[LINKS - 1]))) continue; // most: colours need not be read
+            apart2 += square(colour) * squared_distance(f->colour + 3 * i, f->colour + 3 * j);
+            found = nearest_keep(d2, index, found, LINKS, apart2, j);
         }
         for (; found < LINKS; found++) index[found] = -1;
     }
