@@ -320,8 +320,8 @@ static RendererParticles join_particles(Tape *tape, size_t count, Scene *const *
 }
 
 // Where the particles and the rays of each scene begin.
-static void set_rows(Tape *tape, size_t count, Scene *const *scenes, const size_t *per_scene,
-                     RendererParticles *particles, RendererRays *rays) {
+static void set_scene_rows(Tape *tape, size_t count, Scene *const *scenes, const size_t *per_scene,
+                           RendererParticles *particles, RendererRays *rays) {
     int32_t *host = tape_context(tape, 2 * (count + 1) * sizeof *host), *particle = host, *ray = host + count + 1;
     SceneRows all = {.scenes = count}, drawn = {.scenes = count};
     for (size_t s = 0; host && s < count; s++) {
@@ -369,7 +369,7 @@ RendererOutput vpd_renders(Tape *tape, const Vpd *model, size_t count, Scene *co
     vpd_part(tape, VPD_RENDERER);
     RendererParticles particles = join_particles(tape, count, scenes);
     RendererRays *drawn = renderer_rays(tape, all, rays->origin, rays->direction, rays->jitter, NULL);
-    set_rows(tape, count, scenes, rays->count, &particles, drawn);
+    set_scene_rows(tape, count, scenes, rays->count, &particles, drawn);
     if (!tape->device->failed && model->renderer.config.background == BACKGROUND_MEAN)
         drawn->background = ray_backgrounds(tape, count, scenes, rays->count, all);
     RendererSamples *placed = place_samples(tape, &model->renderer, &particles, drawn);
