@@ -69,12 +69,14 @@ static void merge_into(Scene *s, Bodies *b, int32_t gone, int32_t kept) {
     }
 }
 
-void scene_merge(Scene *s, Bodies *b) {
+bool scene_merge(Scene *s, Bodies *b) {
     int32_t gone = 0, kept = 0;
+    bool merged = false;
     for (size_t i = 0; i < b->count * b->count; i++) s->shares[i] = -1;
     find_touches(s, b);
     for (size_t i = 0; i < b->count; i++) s->own[i] = scene_explained(s, (int32_t)i, &b->list[i]);
-    while (merge_one(s, b, &gone, &kept)) merge_into(s, b, gone, kept);
+    for (; merge_one(s, b, &gone, &kept); merged = true) merge_into(s, b, gone, kept);
+    return merged;
 }
 
 // ---- by motions that agree where they meet

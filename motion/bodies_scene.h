@@ -108,8 +108,8 @@ void scene_unite(Scene *scene, const Bodies *bodies);
 // to no body. body: of each pixel of the last frame; others stay.
 void scene_rest(Scene *scene, int32_t first, int32_t *body);
 
-// Joins bodies that touch and that one motion explains, the best explained first.
-void scene_merge(Scene *scene, Bodies *bodies);
+// Joins bodies that touch and that one motion explains, the best explained first. False if there were none.
+bool scene_merge(Scene *scene, Bodies *bodies);
 // Joins pieces of a body that bends.
 void scene_merge_bending(Scene *scene, Bodies *bodies);
 
