@@ -308,6 +308,10 @@ static void sessions(void **state) {
     options = (SessionOptions){.device = "cpu", .threads = 1};
     assert_status_ok(session_open_for(&session, &options, &r, "out.h5", &err), err);
     assert_true(session.raw && session.model->parameters.values[0] == world.model->parameters.values[0]);
+    size_t features = r.sets[0].D;
+    r.sets[0].D = 0; // of the simulator: a viewer shows it beside the model's
+    assert_status_ok(session_check(&session, &r, "out.h5", &err), err);
+    r.sets[0].D = features;
     session_close(&session);
 
     // Other weights, and weights that are gone.
@@ -324,8 +328,7 @@ static void sessions(void **state) {
     r.checkpoint[0] = 0;
     assert_status_error(session_open_for(&session, &options, &r, "out.h5", &err), STATUS_BAD_INPUT, err,
                         "names no checkpoint");
-    size_t features = r.sets[0].D;
-    r.sets[0].D = 0; // of the simulator
+    r.sets[0].D = 0;
     assert_status_error(session_open_for(&session, &options, &r, "out.h5", &err), STATUS_BAD_INPUT, err,
                         "out.h5: its particles have no features, as those of \"vpd sim run\"");
     r.sets[0].D = features;
