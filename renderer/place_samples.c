@@ -9,7 +9,7 @@ RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, co
                                         const RendererRays *rays) {
     static const RendererSamples nothing;
     const RendererConfig *config = &renderer->config;
-    CHECK(index->scenes == scene_rows_count(rays->scenes));
+    TAPE_CHECK_EQ(tape, index->scenes, scene_rows_count(rays->scenes));
     size_t capacity = rays->count * (size_t)config->samples, neighbours = (size_t)config->neighbours;
     if (capacity > INT32_MAX / neighbours)
         device_fail(tape->device, STATUS_FAILED, "%zu rays of %d samples are too many for one pass; use fewer rays",

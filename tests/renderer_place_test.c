@@ -215,6 +215,22 @@ static void several_scenes(void **state) {
     scene_close(&s);
 }
 
+// Without memory in the middle of a step, what follows does nothing.
+static void a_failed_device_draws_nothing(void **state) {
+    (void)state;
+    Scene s;
+    Error err = {0};
+    scene_open(&s, 50, 10);
+    RendererParticles particles = scene_upload(&s);
+    device_fail(s.device, STATUS_FAILED, "planted");
+    RendererIndex *index = renderer_index_build(&s.tape, &s.renderer, &particles);
+    RendererRays *rays = renderer_rays(&s.tape, s.R, s.origin, s.direction, s.jitter, s.background);
+    RendererSamples *samples = renderer_place_samples(&s.tape, &s.renderer, index, rays);
+    renderer_forward(&s.tape, &s.renderer, &particles, rays, samples);
+    assert_status_error(device_status(s.device, &err), STATUS_FAILED, err, "planted");
+    scene_close(&s);
+}
+
 static void threads_do_not_matter(void **state) {
     (void)state;
     RendererConfig config = scene_config();
@@ -254,6 +270,7 @@ int main(void) {
         cmocka_unit_test(few_or_none),
         cmocka_unit_test(broken_values_are_left_out),
         cmocka_unit_test(several_scenes),
+        cmocka_unit_test(a_failed_device_draws_nothing),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(planted_error_is_caught),
     };
