@@ -12,7 +12,8 @@ RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, co
     TAPE_CHECK_EQ(tape, index->scenes, scene_rows_count(rays->scenes));
     size_t capacity = rays->count * (size_t)config->samples, neighbours = (size_t)config->neighbours;
     if (capacity > INT32_MAX / neighbours)
-        device_fail(tape->device, STATUS_FAILED, "%zu rays of %d samples are too many for one pass; use fewer rays",
+        device_fail(tape->device, STATUS_FAILED,
+                    "%zu rays of %d samples are too many for one pass; use fewer (train.rays, train.batch)",
                     rays->count, config->samples);
     RendererSamples *samples = tape_context(tape, sizeof *samples);
     if (!samples) return (RendererSamples *)&nothing; // the device has failed: nobody reads it
