@@ -212,34 +212,23 @@ static size_t set_rows(size_t count, Scene *const *scenes, size_t t) {
     return rows;
 }
 
-// Numbers in one piece of memory on the host and its copy on the device.
-typedef struct Upload {
-    real *host, *device; // the next place
-} Upload;
-
-static void append(Upload *u, size_t numbers, const real *from) {
-    if (numbers) memcpy(u->host, from, numbers * sizeof *from);
-    u->host += numbers;
-    u->device += numbers;
-}
-
 // Positions of all scenes in set t, one behind the other.
-static void append_positions(Tape *tape, size_t count, Scene *const *scenes, size_t t, Upload *u) {
-    Tensor *all = tape_constant_at(tape, set_rows(count, scenes, t), 3, u->device);
+static void add_positions(size_t count, Scene *const *scenes, size_t t, TapeUpload *upload) {
+    Tensor *all = tape_constant_at(upload->tape, set_rows(count, scenes, t), 3, upload->device + upload->added);
     for (size_t b = 0, row = 0; b < count; b++) {
         const ScenePoints *points = &scenes[b]->points[t];
-        append(u, 3 * points->count, points->position);
-        scenes[b]->sets.set[t].x = tensor_rows(tape, all, row, points->count);
+        tape_upload_add(upload, 3 * points->count, points->position);
+        scenes[b]->sets.set[t].x = tensor_rows(upload->tape, all, row, points->count);
         row += points->count;
     }
 }
 
-static void append_radii(Tape *tape, size_t count, Scene *const *scenes, size_t present, Upload *u) {
-    Tensor *all = tape_constant_at(tape, set_rows(count, scenes, present), 1, u->device);
+static void add_radii(size_t count, Scene *const *scenes, size_t present, TapeUpload *upload) {
+    Tensor *all = tape_constant_at(upload->tape, set_rows(count, scenes, present), 1, upload->device + upload->added);
     for (size_t b = 0, row = 0; b < count; b++) {
         size_t points = scenes[b]->points[present].count;
-        append(u, points, scenes[b]->radii);
-        scenes[b]->radius = tensor_rows(tape, all, row, points);
+        tape_upload_add(upload, points, scenes[b]->radii);
+        scenes[b]->radius = tensor_rows(upload->tape, all, row, points);
         row += points;
     }
 }
@@ -247,19 +236,19 @@ static void append_radii(Tape *tape, size_t count, Scene *const *scenes, size_t 
 // Positions, colours and radii of all scenes. Returns the colours of all sets (all,3): set by set, in each scene by
 // scene.
 static Tensor *upload_particles(Tape *tape, size_t count, size_t all, Scene *const *scenes) {
-    size_t sets = scenes[0]->sets.count, numbers = 6 * all + set_rows(count, scenes, sets - 1);
-    real *host = tape_context(tape, (numbers + 1) * sizeof *host), *memory = tape_memory(tape, numbers, sizeof *memory);
-    Upload u = {host, memory};
-    if (!host || !memory) return tape_tensor(tape, all, 3, false);
+    size_t sets = scenes[0]->sets.count;
+    TapeUpload upload;
+    if (!tape_upload_begin(tape, 6 * all + set_rows(count, scenes, sets - 1), &upload))
+        return tape_tensor(tape, all, 3, false);
     for (size_t t = 0; t < sets; t++)
         for (size_t b = 0; b < count; b++) {
-            scenes[b]->sets.set[t].c = u.device;
-            append(&u, 3 * scenes[b]->points[t].count, scenes[b]->points[t].colour);
+            const ScenePoints *points = &scenes[b]->points[t];
+            scenes[b]->sets.set[t].c = tape_upload_add(&upload, 3 * points->count, points->colour);
         }
-    for (size_t t = 0; t < sets; t++) append_positions(tape, count, scenes, t, &u);
-    append_radii(tape, count, scenes, sets - 1, &u);
-    tape->device->nn->upload(tape->device, memory, host, numbers * sizeof *host);
-    return tape_constant_at(tape, all, 3, memory);
+    for (size_t t = 0; t < sets; t++) add_positions(count, scenes, t, &upload);
+    add_radii(count, scenes, sets - 1, &upload);
+    tape_upload_end(&upload);
+    return tape_constant_at(tape, all, 3, upload.device);
 }
 
 // The rows of `pixels` that the particles of all scenes come from, in the order of their colours.

@@ -331,8 +331,8 @@ static void set_scene_rows(Tape *tape, size_t count, Scene *const *scenes, const
         particles->most = present > particles->most ? present : particles->most;
     }
     all.first = tape_upload(tape, host, 2 * (count + 1), sizeof *host);
-    drawn.first = all.first + count + 1;
     if (tape->device->failed) return;
+    drawn.first = all.first + count + 1;
     particles->scenes = all;
     rays->scenes = drawn;
 }

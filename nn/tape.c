@@ -120,6 +120,27 @@ void *tape_upload(Tape *tape, const void *host, size_t count, size_t size) {
     return memory;
 }
 
+bool tape_upload_begin(Tape *tape, size_t count, TapeUpload *out) {
+    *out = (TapeUpload){tape, count, 0, arena_array(&tape->host, count, sizeof(real)),
+                        tape_memory(tape, count, sizeof(real))};
+    if (!out->host) device_no_memory(tape->device, &tape->host.source, count * sizeof(real), "an upload");
+    return !tape->device->failed;
+}
+
+real *tape_upload_add(TapeUpload *upload, size_t count, const real *from) {
+    size_t at = upload->added;
+    CHECK(count <= upload->count - at);
+    if (count) memcpy(upload->host + at, from, count * sizeof *from);
+    upload->added += count;
+    return upload->device + at;
+}
+
+void tape_upload_end(const TapeUpload *upload) {
+    Device *device = upload->tape->device;
+    CHECK(upload->added == upload->count);
+    device->nn->upload(device, upload->device, upload->host, upload->count * sizeof(real));
+}
+
 void *tape_context(Tape *tape, size_t bytes) {
     if (tape->device->failed) return NULL;
     void *context = arena_alloc(&tape->host, bytes);

@@ -109,6 +109,16 @@ void *tape_memory(Tape *tape, size_t count, size_t size);
 void *tape_keep(Tape *tape, size_t count, size_t size);
 // The same as tape_memory, filled from host memory; NULL also when `host` is.
 void *tape_upload(Tape *tape, const void *host, size_t count, size_t size);
+// Numbers of several host arrays that are uploaded at once.
+typedef struct TapeUpload {
+    Tape *tape;
+    size_t count, added;
+    real *host, *device; // (count)
+} TapeUpload;
+// Makes room for `count` numbers; false once the device has failed.
+bool tape_upload_begin(Tape *tape, size_t count, TapeUpload *out);
+real *tape_upload_add(TapeUpload *upload, size_t count, const real *from); // where they will be on the device
+void tape_upload_end(const TapeUpload *upload);                            // once all `count` are there
 // Begins a stage: a part of the step whose only results are tensors. After its backward pass all memory handed out
 // since its start is reused for the gradients of earlier stages, so values must be read before the backward pass. A
 // tape without stages is one stage.

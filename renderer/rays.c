@@ -14,39 +14,23 @@ static void normalise(size_t count, const real *direction, real *unit) {
     }
 }
 
-// Numbers of rays in one piece of memory on the host, and in one on the device: they are uploaded at once.
-typedef struct RayNumbers {
-    real *host, *device; // the next place
-} RayNumbers;
-
-// Appends `count` numbers; returns their place on the device.
-static real *append(RayNumbers *n, size_t count, const real *from) {
-    real *place = n->device;
-    memcpy(n->host, from, count * sizeof *from);
-    n->host += count;
-    n->device += count;
-    return place;
-}
-
 RendererRays *renderer_rays(Tape *tape, size_t count, const real *origin, const real *direction, const real *jitter,
                             const real *background) {
     static Tensor dead;
     static const RendererRays nothing = {.unit = &dead};
-    size_t numbers = (jitter ? 10 : 9) * count + (background ? 3 : 0);
+    TapeUpload upload;
     RendererRays *rays = tape_context(tape, sizeof *rays);
-    real *host = arena_array(&tape->host, numbers, sizeof(real)), *memory = tape_memory(tape, numbers, sizeof(real));
-    Tensor *unit = tape_constant_at(tape, count, 3, memory),
-           *colour = background ? tape_constant_at(tape, 1, 3, memory + 9 * count) : NULL;
-    if (!host) device_fail(tape->device, STATUS_FAILED, "out of memory for %zu rays", count);
-    if (tape->device->failed) return (RendererRays *)&nothing; // nobody reads it
-    normalise(count, direction, host);
-    RayNumbers all = {host + 3 * count, memory + 3 * count};
-    *rays = (RendererRays){.count = count, .unit = unit, .background = colour};
-    rays->origin = append(&all, 3 * count, origin);
-    rays->direction = append(&all, 3 * count, direction);
-    if (colour) append(&all, 3, background);
-    if (jitter) rays->jitter = append(&all, count, jitter);
-    tape->device->nn->upload(tape->device, memory, host, numbers * sizeof(real));
+    real *unit = tape_context(tape, (3 * count + 1) * sizeof *unit);
+    if (!tape_upload_begin(tape, (jitter ? 10 : 9) * count + (background ? 3 : 0), &upload))
+        return (RendererRays *)&nothing; // nobody reads it
+    normalise(count, direction, unit);
+    *rays = (RendererRays){.count = count};
+    rays->unit = tape_constant_at(tape, count, 3, tape_upload_add(&upload, 3 * count, unit));
+    rays->origin = tape_upload_add(&upload, 3 * count, origin);
+    rays->direction = tape_upload_add(&upload, 3 * count, direction);
+    if (background) rays->background = tape_constant_at(tape, 1, 3, tape_upload_add(&upload, 3, background));
+    if (jitter) rays->jitter = tape_upload_add(&upload, count, jitter);
+    tape_upload_end(&upload);
     return rays;
 }
 

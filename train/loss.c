@@ -38,7 +38,7 @@ static void upload_truth(LossBatch *b) {
             host[3 * rays->count + r] = crop && !is_inside(rays, r, b->frames[e]) ? 0 : 1 / (real)b->rays[e];
     }
     b->colours = tape_upload(b->tape, host, 4 * rays->count, sizeof *host);
-    b->share = b->colours + 3 * rays->count;
+    b->share = b->colours ? b->colours + 3 * rays->count : NULL;
 }
 
 static Status loss_pixels(LossBatch *b, Tensor **out, Error *err) {
