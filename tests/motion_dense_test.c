@@ -97,54 +97,59 @@ static double motion_error(const Body *body, int box, const real *x) {
     return sqrt(sum);
 }
 
+// The bodies of the clouds, one for each box, and that of each point.
+typedef struct Found {
+    Clouds clouds;
+    Bodies bodies;
+    int32_t *body;
+} Found;
+
+static void find(Found *f, int side, double noise) {
+    MotionField field;
+    Error err = {0};
+    Clouds *w = &f->clouds;
+    make(w, side, noise);
+    f->body = malloc(w->now.count * sizeof *f->body);
+    assert_status_ok(motion_from_clouds(&w->tape, &OPTIONS, &w->now, &w->past, &field, &err), err);
+    assert_status_ok(bodies_find(&field, LENGTHS, &f->bodies, &err), err);
+    assert_status_ok(bodies_register(&field, &w->now, &w->past, LENGTHS, &f->bodies, f->body, &err), err);
+    assert_int_equal(f->bodies.count, BOXES);
+    motion_field_free(&field);
+}
+
+static void forget_found(Found *f) {
+    free(f->body);
+    bodies_free(&f->bodies);
+    forget(&f->clouds);
+}
+
 // Of 262,144 points, nearly all pixels of boxes and room; the search of all of them says the same.
 static void all_pixels_have_their_body(void **state) {
     (void)state;
-    Clouds w;
-    MotionField field;
-    Bodies bodies;
-    Error err = {0};
+    Found f;
     int32_t owner[BOXES + 1];
-    make(&w, 256, 0);
-    int32_t *body = malloc(w.now.count * sizeof *body);
-    assert_status_ok(motion_from_clouds(&w.tape, &OPTIONS, &w.now, &w.past, &field, &err), err);
-    assert_status_ok(bodies_find(&field, LENGTHS, &bodies, &err), err);
-    assert_status_ok(bodies_register(&field, &w.now, &w.past, LENGTHS, &bodies, body, &err), err);
-    assert_int_equal(bodies.count, BOXES);
-    find_owners(&w.now, body, bodies.count, owner);
+    find(&f, 256, 0);
+    const PointCloud *now = &f.clouds.now;
+    find_owners(now, f.body, f.bodies.count, owner);
     size_t wrong = 0, on_boxes = 0;
-    for (size_t i = 0; i < w.now.count; i++) {
-        int box = box_at(w.now.position + 3 * i);
-        wrong += body[i] != owner[box < 0 ? BOXES : box];
+    for (size_t i = 0; i < now->count; i++) {
+        int box = box_at(now->position + 3 * i);
+        wrong += f.body[i] != owner[box < 0 ? BOXES : box];
         on_boxes += box >= 0;
         // A hundredth of the distance between pixels.
-        if (box >= 0) assert_true(motion_error(&bodies.list[owner[box]], box, w.now.position + 3 * i) < 0.0001);
+        if (box >= 0) assert_true(motion_error(&f.bodies.list[owner[box]], box, now->position + 3 * i) < 0.0001);
     }
     assert_true(on_boxes > 50000);
-    if (wrong > on_boxes / 10000) fail_msg("%zu of %zu points have a wrong body", wrong, w.now.count);
-    free(body);
-    bodies_free(&bodies);
-    motion_field_free(&field);
-    forget(&w);
+    if (wrong > on_boxes / 10000) fail_msg("%zu of %zu points have a wrong body", wrong, now->count);
+    forget_found(&f);
 }
 
 // Pieces of a box that only meet when the last pixels get their bodies are joined.
 static void noise_splits_no_box(void **state) {
     (void)state;
-    Clouds w;
-    MotionField field;
-    Bodies bodies;
-    Error err = {0};
-    make(&w, 192, 0.01);
-    int32_t *body = malloc(w.now.count * sizeof *body);
-    assert_status_ok(motion_from_clouds(&w.tape, &OPTIONS, &w.now, &w.past, &field, &err), err);
-    assert_status_ok(bodies_find(&field, LENGTHS, &bodies, &err), err);
-    assert_status_ok(bodies_register(&field, &w.now, &w.past, LENGTHS, &bodies, body, &err), err);
-    assert_int_equal(bodies.count, BOXES);
-    free(body);
-    bodies_free(&bodies);
-    motion_field_free(&field);
-    forget(&w);
+    Found f;
+    find(&f, 192, 0.01);
+    forget_found(&f);
 }
 
 // Pairs of pixels of the same cell, and the number of cells.

@@ -1,58 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nearest neighbours against a search through all points, and the number of points looked at on growing surfaces.
-#include "tests/test.h"
-
-#include "base/random.h"
-#include "nn/knn.h"
-
-typedef struct Cloud {
-    size_t count, extra;
-    real *x, *e;
-} Cloud;
-
-static float number(uint32_t stream, size_t i) {
-    return 2 * random_uniform((RandomKey){7, RANDOM_TEST, stream, 0}, i) - 1;
-}
-
-static Cloud cloud_new(size_t count, size_t extra) {
-    Cloud cloud = {count, extra, calloc(3 * count + 1, sizeof(real)), calloc(extra * count + 1, sizeof(real))};
-    assert_true(cloud.x && cloud.e);
-    return cloud;
-}
-
-static void cloud_free(Cloud cloud) {
-    free(cloud.x);
-    free(cloud.e);
-}
-
-typedef enum Shape {
-    SHAPE_BOX,
-    SHAPE_LATTICE,
-    SHAPE_ONE_PLACE,
-    SHAPE_LINE,
-    SHAPE_OUTLIERS,
-    SHAPE_CLUSTERS,
-    SHAPE_COUNT
-} Shape;
-
-// Lattice: many equal distances and coincident points. Outliers: one in fifty is up to 10^6 away. Clusters: half the
-// points lie within 10^-4.
-static Cloud cloud_of(Shape shape, size_t count, size_t extra, uint32_t stream) {
-    Cloud cloud = cloud_new(count, extra);
-    for (size_t i = 0; i < 3 * count; i++) {
-        real u = number(stream, i), *x = &cloud.x[i];
-        *x = u;
-        if (shape == SHAPE_LATTICE) *x = real_floor(3 * u);
-        if (shape == SHAPE_ONE_PLACE) *x = (real)(i % 3);
-        if (shape == SHAPE_LINE && i % 3) *x = 1;
-        if (shape == SHAPE_OUTLIERS && i / 3 % 50 == 0) *x = u * u * u * (real)1e6;
-        if (shape == SHAPE_CLUSTERS && i / 3 % 2) *x = (real)1.5 + u * (real)1e-4;
-    }
-    for (size_t i = 0; i < extra * count; i++)
-        cloud.e[i] = shape == SHAPE_BOX || shape == SHAPE_OUTLIERS ? (real)0.3 * number(stream + 1, i)
-                                                                   : real_floor(2 * number(stream + 1, i));
-    return cloud;
-}
+#include "tests/knn_clouds.h"
 
 // A floor with spheres and a wall 12 m away, seen by two cameras of count / 2 pixels each, in random order.
 static void unproject_camera(int camera, size_t rows, size_t cols, real *out) {
@@ -108,12 +56,6 @@ typedef struct Answer {
     real *distance2;
     uint64_t visited;
 } Answer;
-
-// Where each of several clouds begins, and where the last ends.
-typedef struct Tables {
-    size_t clouds;
-    const int32_t *first_point, *first_query;
-} Tables;
 
 static Answer search_clouds(Device *device, const Cloud *points, const Cloud *queries, Tables tables,
                             const int32_t *self, int k) {
@@ -221,15 +163,6 @@ static void equals_search_through_all(void **state) {
 
 enum { CLOUDS = 12 };
 
-// Clouds of no, a few and many points, in random order.
-static void make_table(uint32_t stream, int32_t first[CLOUDS + 1]) {
-    static const uint32_t most[] = {1, 10, 70, 1500};
-    RandomKey key = {3, RANDOM_TEST, stream, 0};
-    first[0] = 0;
-    for (size_t c = 0; c < CLOUDS; c++)
-        first[c + 1] = first[c] + (int32_t)random_below(key, 2 * c, most[random_below(key, 2 * c + 1, 4)]);
-}
-
 static Cloud rows_of(const Cloud *all, const int32_t *first, size_t cloud) {
     size_t row = (size_t)first[cloud];
     return (Cloud){(size_t)first[cloud + 1] - row, all->extra, all->x + 3 * row, all->e + all->extra * row};
@@ -254,8 +187,8 @@ static size_t count_others(Device *device, const Cloud *points, const Cloud *que
 // `same`: the queries are the points.
 static void check_clouds(Device *device, Shape shape, uint32_t stream, size_t extra, int k, bool same) {
     int32_t first_point[CLOUDS + 1], first_query[CLOUDS + 1];
-    make_table(stream, first_point);
-    make_table(same ? stream : stream + 1000, first_query);
+    make_table(stream, CLOUDS, first_point);
+    make_table(same ? stream : stream + 1000, CLOUDS, first_query);
     Tables tables = {CLOUDS, first_point, first_query};
     Cloud points = cloud_of(shape, (size_t)first_point[CLOUDS], extra, 1),
           others = cloud_of(shape, (size_t)first_query[CLOUDS], extra, 4);

@@ -1,51 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbour lists of the CUDA kernels, run on the CPU, equal the CPU back end's entry by entry.
 #include "tests/cuda/devices.h"
+#include "tests/knn_clouds.h"
 
-#include "base/random.h"
 #include "nn/backend.h"
-#include "nn/knn.h"
-
-// What breaks a search: coincident points, equal distances, far outliers, dense clusters, one line.
-typedef enum Shape {
-    SHAPE_BOX,
-    SHAPE_LATTICE,
-    SHAPE_ONE_PLACE,
-    SHAPE_LINE,
-    SHAPE_OUTLIERS,
-    SHAPE_CLUSTERS,
-    SHAPE_COUNT
-} Shape;
-
-typedef struct Cloud {
-    size_t count, extra;
-    real *x, *e; // (count, 3), (count, extra)
-} Cloud;
-
-static real coordinate(Shape shape, size_t i, uint32_t stream) {
-    real u = 2 * random_uniform((RandomKey){11, RANDOM_TEST, stream, 0}, i) - 1;
-    switch (shape) {
-    case SHAPE_LATTICE: return real_floor(3 * u);
-    case SHAPE_ONE_PLACE: return (real)(i % 3);
-    case SHAPE_LINE: return i % 3 ? 1 : u;
-    case SHAPE_OUTLIERS: return i / 3 % 50 == 0 ? u * u * u * (real)1e6 : u;
-    case SHAPE_CLUSTERS: return i / 3 % 2 ? (real)1.5 + u * (real)1e-4 : u;
-    default: return u;
-    }
-}
-
-static Cloud cloud_of(Shape shape, size_t count, size_t extra, uint32_t stream) {
-    Cloud cloud = {count, extra, calloc(3 * count + 1, sizeof(real)), calloc(extra * count + 1, sizeof(real))};
-    assert_true(cloud.x && cloud.e);
-    for (size_t i = 0; i < 3 * count; i++) cloud.x[i] = coordinate(shape, i, stream);
-    for (size_t i = 0; i < extra * count; i++) cloud.e[i] = coordinate(shape, 3 * i + 1, stream + 1) / 4;
-    return cloud;
-}
-
-static void cloud_free(Cloud cloud) {
-    free(cloud.x);
-    free(cloud.e);
-}
 
 static void *upload(Device *device, Arena *memory, const void *host, size_t bytes) {
     void *out = arena_alloc(memory, bytes);
@@ -58,12 +16,6 @@ typedef struct Answer {
     int32_t *index;  // (queries, k)
     real *distance2; // (queries, k)
 } Answer;
-
-// Where each of several clouds begins, and where the last ends.
-typedef struct Tables {
-    size_t clouds;
-    const int32_t *first_point, *first_query;
-} Tables;
 
 static Answer search(Device *device, const Cloud *points, const Cloud *queries, Tables tables, const int32_t *self,
                      int k) {
@@ -140,22 +92,13 @@ static void equals_the_cpu(void **state) {
 
 enum { CLOUDS = 5 };
 
-// Clouds of no, a few and many points, in random order.
-static void make_table(uint32_t stream, int32_t first[CLOUDS + 1]) {
-    static const uint32_t most[] = {1, 5, 70, 1200};
-    RandomKey key = {3, RANDOM_TEST, stream, 0};
-    first[0] = 0;
-    for (size_t c = 0; c < CLOUDS; c++)
-        first[c + 1] = first[c] + (int32_t)random_below(key, 2 * c, most[random_below(key, 2 * c + 1, 4)]);
-}
-
 static void clouds_equal_the_cpu(void **state) {
     static const int ks[] = {1, 4, 33};
     cuda_on_cpu_guard(true);
     for (uint32_t i = 0; i < 15; i++) {
         int32_t first_point[CLOUDS + 1], first_query[CLOUDS + 1];
-        make_table(i, first_point);
-        make_table(i % 2 ? i : i + 1000, first_query);
+        make_table(i, CLOUDS, first_point);
+        make_table(i % 2 ? i : i + 1000, CLOUDS, first_query);
         Tables tables = {1 + i % CLOUDS, first_point, first_query};
         cuda_on_cpu_seed(i);
         compare(*state, (Shape)(i % SHAPE_COUNT), (size_t)first_point[tables.clouds],
