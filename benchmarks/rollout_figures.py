@@ -21,6 +21,7 @@ import numpy as np
 GEOMS = {"sphere": 2, "capsule": 3, "ellipsoid": 4, "cylinder": 5, "box": 6}  # mjtGeom
 AXIAL = ("capsule", "cylinder")  # turning about their axis shows nothing
 LIFT, FAR, GRAVITY = 0.6, 5.0, 9.81  # m, m, m/s^2
+RESTS, HIT, STAYS = 0.001, 0.04, 0.01  # m: least motion in a frame; in the steps after it, when hit and when not
 
 
 # ---- true states
@@ -174,6 +175,17 @@ def depths(shapes, place, turn):
     return [max(0.0, -shapes.gaps(p, t).min()) for p, t in zip(place, turn)]
 
 
+def add_resting(out, episode, bodies, present):
+    """Objects that rest in the two frames before the present: those that are moved later, and those that are not."""
+    for i, k in enumerate(bodies.of):
+        place = episode.place[:, k]
+        if present < 2 or np.linalg.norm(np.diff(place[present - 2:present + 1], axis=0), axis=1).max() > RESTS: continue
+        true, predicted = place[present + 12] - place[present], bodies.place[11, i] - place[present]
+        moved = np.linalg.norm(true)
+        if moved > HIT: out["hit"].append([predicted @ true / moved**2, np.linalg.norm(predicted - true) / moved])
+        elif moved < STAYS: out["stay"].append(np.linalg.norm(predicted))
+
+
 def add_prediction(out, options, episode, start, folder):
     rollout = predict(options, episode, start, 12, folder)
     bodies = Bodies(episode, rollout)
@@ -187,6 +199,7 @@ def add_prediction(out, options, episode, start, folder):
         centre, turn = start_errors(episode, rollout, k)
         out["velocity"].append(centre)
         if turn is not None: out["turn"].append(turn)
+    add_resting(out, episode, bodies, t)
 
 
 def add_long(out, options, episode, start, folder):
@@ -223,7 +236,7 @@ def add_falls(out, options, episode, folder):
 
 def measure(options):
     out = {key: [] for key in ("centre", "velocity", "turn", "depth", "worst", "true depth", "whole", "rest", "held",
-                               "rollout", "floor gap", "true floor gap", "fall")}
+                               "rollout", "floor gap", "true floor gap", "fall", "hit", "stay")}
     with h5py.File(options.data) as data, tempfile.TemporaryDirectory() as folder:
         for name in sorted(data["episodes"]):
             group = data["episodes"][name]
@@ -239,7 +252,7 @@ def measure(options):
 
 def report(out):
     cm, mm = lambda a: 100 * a, lambda a: 1000 * a
-    return {
+    found = {
         "centre_cm": [*map(float, cm(out["centre"]).mean(0))],
         "centre_median_cm": [*map(float, np.median(cm(out["centre"]), 0))],
         "start_velocity_cm": [float(cm(out["velocity"]).mean()), float(np.median(cm(out["velocity"])))],
@@ -252,7 +265,11 @@ def report(out):
         "long_rollouts": float(out["rollout"].mean()),
         "floor_gap_mm": [float(np.median(mm(out[k]))) for k in ("floor gap", "true floor gap")],
         "objects": len(out["centre"]), "rollouts": len(out["worst"]), "falls": len(out["fall"]),
+        "resting_hit": len(out["hit"]), "resting_stay": len(out["stay"]),
     }
+    if len(out["hit"]): found["resting_hit_share"] = [*map(float, out["hit"].mean(0))]
+    if len(out["stay"]): found["resting_stay_cm"] = [float(cm(f(out["stay"]))) for f in (np.mean, np.max)]
+    return found
 
 
 WORDS = {
@@ -267,6 +284,9 @@ WORDS = {
     "long_rollouts": "rollouts of 50 steps in which all bodies are all three, share",
     "floor_gap_mm": "gap to the floor of what lies on it after 50 steps, median, mm / at the video's end",
     "objects": "bodies", "rollouts": "rollouts", "falls": "bodies let go",
+    "resting_hit": "bodies at rest that are moved by more than 4 cm in twelve steps", "resting_stay": "by less than 1 cm",
+    "resting_hit_share": "of the former, twelve steps: predicted along true motion / error, shares of the true motion, mean",
+    "resting_stay_cm": "of the latter: predicted to move by, mean / most, cm",
 }
 
 
