@@ -39,6 +39,15 @@ void pose_identity(double out[16]) {
     for (int i = 0; i < 16; i++) out[i] = i % 5 == 0;
 }
 
+void pose_product(const double a[16], const double b[16], double out[16]) {
+    double product[16];
+    for (int k = 0; k < 16; k++) {
+        product[k] = 0;
+        for (int i = 0; i < 4; i++) product[k] += a[k / 4 * 4 + i] * b[4 * i + k % 4];
+    }
+    memcpy(out, product, sizeof product);
+}
+
 void pose_inverse(const double pose[16], double out[16]) {
     double R[9], t[3], Rt[9], moved[3];
     for (int i = 0; i < 3; i++) {

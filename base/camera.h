@@ -23,6 +23,7 @@ double camera_project(const double K[9], const double point[3], double xy[2]);
 // Rigid transforms [R t; 0 1]. Output may be an input.
 void pose_identity(double out[16]);
 void pose_inverse(const double pose[16], double out[16]);
+void pose_product(const double a[16], const double b[16], double out[16]); // b first, then a
 void pose_apply(const double pose[16], const double point[3], double out[3]);
 void pose_from_rotation(const double R[9], const double t[3], double out[16]);
 void rotation_from_quaternion(const double wxyz[4], double R[9]); // any non-zero length

@@ -214,6 +214,6 @@ void body_motions(const BodySet *set, const BodyScales *scales, int threads, Bod
                   RigidMotion *motion) {
     for (size_t i = 0; i < 3 * set->nodes; i++) in->goal[i] = set->now[i] + in->carried[i] + scales->step * output[i];
 #pragma omp parallel for schedule(static) num_threads(threads) if (set->bodies > 1)
-    for (size_t b = 0; b < set->bodies; b++) motion[b] = motion_of(set, scales, in, b);
+    for (size_t b = 0; b < set->bodies; b++) motion[b] = set->given[b] ? *set->given[b] : motion_of(set, scales, in, b);
     bodies_stay_outside(set, scales, threads, motion);
 }

@@ -17,6 +17,7 @@ void body_set_free(BodySet *set) {
     free(set->now);
     free(set->normal);
     free(set->first_hull);
+    free(set->given);
     free(set->hull);
     free(set->patch);
     *set = (BodySet){0};
@@ -34,7 +35,8 @@ static Status reserve(BodySet *set, int kind, size_t count, Error *err) {
                array_grow(&set->first_patch, room + 1, sizeof *set->first_patch);
     if (kind == BODIES)
         good = array_grow(&set->first_node, room + 1, sizeof *set->first_node) &&
-               array_grow(&set->first_hull, room + 1, sizeof *set->first_hull);
+               array_grow(&set->first_hull, room + 1, sizeof *set->first_hull) &&
+               array_grow(&set->given, room, sizeof *set->given);
     if (kind == HULLS) good = array_grow(&set->hull, 3 * room, sizeof *set->hull);
     if (kind == NODES)
         good = array_grow(&set->before, 3 * room, sizeof *set->before) &&
@@ -63,6 +65,7 @@ Status body_set_add_body(BodySet *set, size_t count, size_t *row, Error *err) {
     *row = set->nodes;
     memset(set->normal + 3 * set->nodes, 0, 3 * count * sizeof *set->normal);
     set->first_hull[set->bodies] = set->first_hull[set->bodies + 1] = set->hulls;
+    set->given[set->bodies] = NULL;
     set->first_node[set->bodies++] = set->nodes;
     set->nodes += count;
     set->first_node[set->bodies] = set->nodes;

@@ -23,6 +23,7 @@ typedef struct BodySet {
     real *before, *now;               // (nodes, 3) metres: one time step ago, and at present
     real *normal;                     // (nodes, 3) of the body's surface, outwards
     size_t *first_hull;               // (bodies + 1)
+    const RigidMotion **given;        // (bodies) how a body moves that is driven; NULL: it is free
     real *hull;          // (hulls, 3) metres, at present: more points that surfaces hold, not seen or not nodes
     SurfacePatch *patch; // (patches)
     size_t room[5];      // for windows, bodies, nodes, hulls, patches

@@ -10,18 +10,20 @@
 static const double SAME[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool *skipped, Error *err) {
-    bool places = edit->op == EDIT_MOVE || edit->op == EDIT_ROTATE || edit->op == EDIT_SCALE || edit->op == EDIT_THROW;
-    Status status = places ? scene_part_bodies(scene, mask, err) : STATUS_OK;
+    bool parts = edit->op == EDIT_MOVE || edit->op == EDIT_ROTATE || edit->op == EDIT_SCALE || edit->op == EDIT_THROW ||
+                 edit->op == EDIT_DRIVE;
+    Status status = parts ? scene_part_bodies(scene, mask, err) : STATUS_OK;
     if (status != STATUS_OK) return status;
     switch (edit->op) {
     case EDIT_REMOVE: return edit_leave(scene, mask, false, err);
     case EDIT_KEEP: return edit_leave(scene, mask, true, err);
-    case EDIT_MOVE: scene_transform(scene, mask, SAME, edit->by, 1); return STATUS_OK;
-    case EDIT_ROTATE: edit_rotate(scene, edit, mask); return STATUS_OK;
-    case EDIT_SCALE: edit_scale(scene, edit, mask); return STATUS_OK;
+    case EDIT_MOVE: return scene_transform(scene, mask, SAME, edit->by, 1, err);
+    case EDIT_ROTATE: return edit_rotate(scene, edit, mask, err);
+    case EDIT_SCALE: return edit_scale(scene, edit, mask, err);
     case EDIT_COPY: return edit_copy(scene, edit, mask, err);
     case EDIT_RECOLOUR: return edit_recolour(scene, edit, mask, err);
     case EDIT_THROW: return edit_throw(scene, edit, mask, err);
+    case EDIT_DRIVE: return edit_drive(scene, edit, mask, err);
     case EDIT_LABEL: return edit_label(scene, edit, mask, err);
     case EDIT_CLUSTER: return edit_cluster(scene, edit, mask, err);
     case EDIT_COMPOSE: return edit_compose(scene, edit, skipped, err);

@@ -10,16 +10,15 @@
 
 // ---- numbers
 
-// One more than the largest number of a body.
-static size_t numbers_of(const RolloutSet *now) {
+size_t scene_body_numbers(const RolloutSet *now) {
     int32_t most = 0;
-    for (size_t i = 0; i < now->N; i++) most = now->body[i] >= most ? now->body[i] + 1 : most;
+    for (size_t i = 0; now->body && i < now->N; i++) most = now->body[i] >= most ? now->body[i] + 1 : most;
     return (size_t)most;
 }
 
 // The first of `count` consecutive numbers behind those in use.
 static Status new_numbers(const RolloutSet *now, size_t count, int32_t *first, Error *err) {
-    size_t used = numbers_of(now);
+    size_t used = scene_body_numbers(now);
     *first = (int32_t)used;
     if (count + used <= ROLLOUT_BODIES_MAX) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT, "cannot add %zu more bodies to %zu: expected at most %d in all", count,
@@ -35,7 +34,7 @@ static size_t rank(int32_t *entry, size_t count, int32_t wanted) {
 
 Status scene_part_bodies(EditScene *scene, const Mask *mask, Error *err) {
     RolloutSet *now = scene_now(scene);
-    size_t numbers = now->body ? numbers_of(now) : 0;
+    size_t numbers = scene_body_numbers(now);
     int32_t *part = calloc(numbers + 1, sizeof *part), first;
     if (!part) return scene_no_memory(err);
     for (size_t i = 0; numbers && i < now->N; i++)
@@ -49,17 +48,22 @@ Status scene_part_bodies(EditScene *scene, const Mask *mask, Error *err) {
     return status;
 }
 
-Status scene_number_copies(EditScene *scene, size_t N, size_t more, Error *err) {
+Status scene_number_copies(EditScene *scene, size_t N, size_t more, const double by[3], Error *err) {
     RolloutSet *now = scene_now(scene);
-    size_t numbers = now->body ? numbers_of(now) : 0;
-    int32_t *kind = calloc(numbers + 1, sizeof *kind), first;
+    size_t numbers = scene_body_numbers(now), times = (now->N - N) / more;
+    int32_t *kind = calloc(numbers + 1, sizeof *kind), first = 0;
     if (!kind) return scene_no_memory(err);
     for (size_t i = N; numbers && i < N + more; i++)
         if (now->body[i] >= 0) kind[now->body[i]] = 1;
     size_t kinds = rank(kind, numbers, 1);
-    Status status = kinds ? new_numbers(now, kinds * ((now->N - N) / more), &first, err) : STATUS_OK;
+    Status status = kinds ? new_numbers(now, kinds * times, &first, err) : STATUS_OK;
     for (size_t i = N; status == STATUS_OK && kinds && i < now->N; i++)
         if (now->body[i] >= 0) now->body[i] = first + (int32_t)((i - N) / more * kinds) + kind[now->body[i]];
+    for (size_t b = 0, copy; b < numbers; b++)
+        for (copy = 0; status == STATUS_OK && kind[b] >= 0 && copy < times; copy++) {
+            const double far[3] = {(double)(copy + 1) * by[0], (double)(copy + 1) * by[1], (double)(copy + 1) * by[2]};
+            status = scene_copy_drives(scene, (int32_t)b, first + (int32_t)(copy * kinds) + kind[b], far, err);
+        }
     free(kind);
     return status;
 }
@@ -68,9 +72,10 @@ Status scene_shift_numbers(const EditScene *scene, EditScene *other, Error *err)
     RolloutSet *from = scene_now(other);
     int32_t first;
     if (!scene_now(scene)->body || !from->body) return STATUS_OK;
-    Status status = new_numbers(scene_now(scene), numbers_of(from), &first, err);
+    Status status = new_numbers(scene_now(scene), scene_body_numbers(from), &first, err);
     for (size_t i = 0; status == STATUS_OK && i < from->N; i++)
         if (from->body[i] >= 0) from->body[i] += first;
+    for (size_t k = 0; status == STATUS_OK && k < other->file->drives.count; k++) other->file->drives.body[k] += first;
     return status;
 }
 

@@ -65,7 +65,7 @@ static Status narrow(EditScene *other, const Edit *edit, bool *skipped, Error *e
     if (status == STATUS_OK) status = scene_keep(other, mask, err);
     if (status == STATUS_OK) {
         memset(mask, 1, scene_now(other)->N);
-        scene_transform(other, mask, same, edit->by, 1);
+        status = scene_transform(other, mask, same, edit->by, 1, err);
     }
     free(mask);
     return *skipped ? STATUS_OK : status;

@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR 1e6 // metres; a larger number is taken for a mistake
 #define AT(field) offsetof(Edit, field)
 #define VECTOR(word, field, needed)                                                                                    \
-    { .key = word, .type = ARG_NUMBERS, .offset = AT(field), .min = -FAR, .max = FAR, .numbers = 3, .required = needed }
+    {                                                                                                                  \
+        .key = word, .type = ARG_NUMBERS, .offset = AT(field), .min = -EDIT_FAR, .max = EDIT_FAR, .numbers = 3,        \
+        .required = needed                                                                                             \
+    }
 #define ABOUT                                                                                                          \
     {                                                                                                                  \
-        .key = "about", .type = ARG_NUMBERS, .offset = AT(about), .min = -FAR, .max = FAR, .numbers = 3,               \
+        .key = "about", .type = ARG_NUMBERS, .offset = AT(about), .min = -EDIT_FAR, .max = EDIT_FAR, .numbers = 3,     \
         .given = AT(has_about)                                                                                         \
     }
 #define NAME(needed)                                                                                                   \
@@ -38,11 +40,21 @@ static const Argument throw[] = {VECTOR("velocity", velocity, true),
                                  {.key = "gravity",
                                   .type = ARG_NUMBERS,
                                   .offset = AT(gravity),
-                                  .min = -FAR,
-                                  .max = FAR,
+                                  .min = -EDIT_FAR,
+                                  .max = EDIT_FAR,
                                   .numbers = 3,
                                   .given = AT(has_gravity)},
                                  {.key = "replace", .type = ARG_YES, .offset = AT(replace)}};
+static const Argument drive[] = {
+    {.key = "path", .type = ARG_OTHER, .offset = AT(path), .read = edit_path_read},
+    {.key = "velocity",
+     .type = ARG_NUMBERS,
+     .offset = AT(velocity),
+     .min = -EDIT_FAR,
+     .max = EDIT_FAR,
+     .numbers = 3,
+     .given = AT(has_velocity)},
+    {.key = "steps", .type = ARG_WHOLE, .offset = AT(steps), .min = 1, .max = EDIT_DRIVE_STEPS_MAX}};
 static const Argument label[] = {NAME(true),
                                  {.key = "id", .type = ARG_WHOLE, .offset = AT(id), .max = 65535, .given = AT(has_id)}};
 static const Argument compose[] = {{.key = "file", .type = ARG_PATH, .offset = AT(file), .required = true},
@@ -68,6 +80,7 @@ static const Op ops[] = {
     {"copy", EDIT_COPY, TABLE(copy), false},
     {"recolour", EDIT_RECOLOUR, TABLE(recolour), false},
     {"throw", EDIT_THROW, TABLE(throw), false},
+    {"drive", EDIT_DRIVE, TABLE(drive), false},
     {"label", EDIT_LABEL, TABLE(label), false},
     {"cluster", EDIT_CLUSTER, NULL, 0, true},
     {"compose", EDIT_COMPOSE, TABLE(compose), true},
@@ -87,6 +100,7 @@ void edit_list_free(EditList *list) {
         next = edit->next;
         select_free(edit->select);
         select_free(edit->like);
+        free(edit->path.pose);
         free(edit->source);
         free(edit->text);
         free(edit);

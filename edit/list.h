@@ -6,7 +6,13 @@
 #include "base/arguments.h"
 #include "edit/edit.h"
 
-enum { EDIT_NAME_SIZE = ARGUMENT_NAME_SIZE, EDIT_PATH_SIZE = ARGUMENT_PATH_SIZE, EDIT_COPIES_MAX = 1000 };
+#define EDIT_FAR 1e6 // metres; a larger number is taken for a mistake
+enum {
+    EDIT_NAME_SIZE = ARGUMENT_NAME_SIZE,
+    EDIT_PATH_SIZE = ARGUMENT_PATH_SIZE,
+    EDIT_COPIES_MAX = 1000,
+    EDIT_DRIVE_STEPS_MAX = 10000
+};
 
 // How the floor plane is found.
 typedef struct FloorOptions {
@@ -68,10 +74,17 @@ typedef enum EditOp {
     EDIT_COPY,
     EDIT_RECOLOUR,
     EDIT_THROW,
+    EDIT_DRIVE,
     EDIT_LABEL,
     EDIT_CLUSTER,
     EDIT_COMPOSE
 } EditOp;
+
+// Poses at the present and at the steps after it: x, y, z in metres, and a quaternion, w first.
+typedef struct EditPath {
+    size_t rows;
+    double *pose; // (rows, 7)
+} EditPath;
 
 typedef struct Edit {
     EditOp op;
@@ -81,9 +94,10 @@ typedef struct Edit {
     char *text;   // one line of YAML, for the history
     Select *select, *like;
     double by[3], axis[3], about[3], velocity[3], gravity[3], angle, factor; // metres, m/s, m/s^2, degrees
-    bool has_about, has_id, has_gravity, replace;
+    EditPath path;
+    bool has_about, has_id, has_gravity, has_velocity, replace;
     int if_empty; // 0: an empty selection is an error, 1: the edit is left out
-    long count, id, step;
+    long count, id, step, steps;
     char as[EDIT_NAME_SIZE], file[EDIT_PATH_SIZE];
     ClusterOptions cluster;
     struct Edit *next;
@@ -99,6 +113,9 @@ struct EditList {
 // As arguments_read. Keys that no group has are read as selections into *select; if `select` is NULL, they are errors.
 Status edit_arguments_read(const ArgumentReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
                            Select **select);
+
+// Reads the rows of a path into the EditPath at `field` (edit/drive.c).
+Status edit_path_read(const ArgumentReader *reader, const YamlNode *node, void *field);
 
 // Reads a whole map as one selection, the intersection of all its entries, into the Select * at `field`.
 Status select_read(const ArgumentReader *reader, const YamlNode *map, void *field);

@@ -71,7 +71,7 @@ Status edit_copy(EditScene *scene, const Edit *edit, const Mask *mask, Error *er
     if (status == STATUS_OK) {
         scene_shift_copies(scene, N, more, edit->by);
         label_copies(now, edit, N, more, rank, first, kinds);
-        status = scene_number_copies(scene, N, more, err);
+        status = scene_number_copies(scene, N, more, edit->by, err);
     }
     if (status == STATUS_OK)
         status = scene_name_labels(scene, first, kinds * edit->count, (const EditName *)names, err);

@@ -16,12 +16,12 @@ static void centre_of(const EditScene *scene, const Edit *edit, const Mask *mask
 }
 
 // p := A (p - centre) + centre
-static void transform_about(EditScene *scene, const Mask *mask, const double A[9], const double centre[3],
-                            double factor) {
+static Status transform_about(EditScene *scene, const Mask *mask, const double A[9], const double centre[3],
+                              double factor, Error *err) {
     double t[3];
     for (int r = 0; r < 3; r++)
         t[r] = centre[r] - A[3 * r] * centre[0] - A[3 * r + 1] * centre[1] - A[3 * r + 2] * centre[2];
-    scene_transform(scene, mask, A, t, factor);
+    return scene_transform(scene, mask, A, t, factor, err);
 }
 
 // Rodrigues' formula for the rotation matrix.
@@ -42,19 +42,19 @@ static void turn_light(RolloutFile *file, const double R[9]) {
     for (int r = 0; r < 3; r++) file->light[r] = vector_dot(R + 3 * r, from);
 }
 
-void edit_rotate(EditScene *scene, const Edit *edit, const Mask *mask) {
+Status edit_rotate(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
     double centre[3], R[9];
     centre_of(scene, edit, mask, centre);
     rotation(edit->axis, edit->angle, R);
-    transform_about(scene, mask, R, centre, 1);
     if (mask_count(mask, scene_now(scene)->N) == scene_now(scene)->N) turn_light(scene->file, R);
+    return transform_about(scene, mask, R, centre, 1, err);
 }
 
-void edit_scale(EditScene *scene, const Edit *edit, const Mask *mask) {
+Status edit_scale(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
     const double A[9] = {edit->factor, 0, 0, 0, edit->factor, 0, 0, 0, edit->factor};
     double centre[3];
     centre_of(scene, edit, mask, centre);
-    transform_about(scene, mask, A, centre, edit->factor);
+    return transform_about(scene, mask, A, centre, edit->factor, err);
 }
 
 static Status check_throw(const EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
@@ -77,7 +77,8 @@ static Status check_throw(const EditScene *scene, const Edit *edit, const Mask *
 
 // The velocity of bodies lies between where they were one time step ago and where they are.
 static Status throw_bodies(EditScene *scene, const Edit *edit, const Mask *mask, const double back[3], Error *err) {
-    Status status = scene_embody(scene, mask, err);
+    Status status = scene_release(scene, mask, err);
+    if (status == STATUS_OK) status = scene_embody(scene, mask, err);
     if (status == STATUS_OK) scene_shift_before(scene, mask, back, edit->replace);
     return status;
 }

@@ -134,7 +134,10 @@ static Status take_all(EditScene *scene, const Mask *mask, bool append, size_t t
     return good ? STATUS_OK : scene_no_memory(err);
 }
 
-Status scene_keep(EditScene *scene, const Mask *mask, Error *err) { return take_all(scene, mask, false, 1, err); }
+Status scene_keep(EditScene *scene, const Mask *mask, Error *err) {
+    Status status = take_all(scene, mask, false, 1, err);
+    return status == STATUS_OK ? scene_forget_drives(scene, err) : status;
+}
 
 static Status check_sum(size_t now, size_t more, const char *what, Error *err) {
     if (more <= EDIT_PARTICLES_MAX && now <= EDIT_PARTICLES_MAX - more) return STATUS_OK;
@@ -197,6 +200,9 @@ Status scene_join(EditScene *scene, EditScene *other, Error *err) {
     if (status == STATUS_OK) status = scene_shift_numbers(scene, other, err);
     for (int k = 0; k < a->set_count && status == STATUS_OK; k++)
         status = join_set(&a->sets[k], &b->sets[k], k > 0, first, err);
+    const RolloutDrives *d = &b->drives;
+    for (size_t k = 0; k < d->count && status == STATUS_OK; k++)
+        status = rollout_drive_add(&a->drives, d->body[k], (size_t)d->step[k], d->motion + 16 * k, err);
     return status;
 }
 

@@ -46,7 +46,8 @@ Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err);
 // ---- values (edit/values.c)
 
 // p := A p + t for the selected particles; A is stored by rows. Radii are multiplied by the factor.
-void scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor);
+Status scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor,
+                       Error *err);
 // Moves the selected particles of past set k by k `by` + k^2 `bend`.
 void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], const double bend[3]);
 // From particle `first` on, the particles are copies of `more` particles each. Copy n = 1, 2, .. is moved by n `by`.
@@ -60,8 +61,9 @@ Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Er
 
 // The selected particles of a body that also has others become a body of their own.
 Status scene_part_bodies(EditScene *scene, const Mask *mask, Error *err);
-// From particle N on, the particles are copies of `more` particles each; the bodies of each copy become its own.
-Status scene_number_copies(EditScene *scene, size_t N, size_t more, Error *err);
+// From particle N on, the particles are copies of `more` particles each; the bodies of each copy become its own. Copy n
+// = 1, 2, .. was moved by n `by`.
+Status scene_number_copies(EditScene *scene, size_t N, size_t more, const double by[3], Error *err);
 // The bodies of `other` get numbers that are free in the scene.
 Status scene_shift_numbers(const EditScene *scene, EditScene *other, Error *err);
 // Selected particles that stood still join the body of most selected particles of their label, as if they had moved
@@ -69,6 +71,20 @@ Status scene_shift_numbers(const EditScene *scene, EditScene *other, Error *err)
 Status scene_embody(EditScene *scene, const Mask *mask, Error *err);
 // One time step ago, the selected particles were at: where they were, or where they are if `from_now`; moved by `by`.
 void scene_shift_before(EditScene *scene, const Mask *mask, const double by[3], bool from_now);
+// One more than the largest number of a body; 0 without bodies.
+size_t scene_body_numbers(const RolloutSet *now);
+
+// ---- driven bodies (edit/drive.c)
+
+// Bodies with selected particles are free again.
+Status scene_release(EditScene *scene, const Mask *mask, Error *err);
+// Forgets how bodies were driven that have no particles.
+Status scene_forget_drives(EditScene *scene, Error *err);
+// Selected bodies were moved by x -> A x + t, where A is a rotation times `factor`: they are driven from there.
+Status scene_carry_drives(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor,
+                          Error *err);
+// Body `to` is driven as `from`, beside which it lies by `by`.
+Status scene_copy_drives(EditScene *scene, int32_t from, int32_t to, const double by[3], Error *err);
 
 // ---- shadows (edit/shadows.c)
 
@@ -117,9 +133,10 @@ Status scene_clusters(const EditScene *scene, const ClusterOptions *options, con
 // Sets the mask (N) of the selected particles.
 Status select_evaluate(const EditScene *scene, const Select *select, Mask *mask, Error *err);
 // The edits. The mask selects at least one particle (edit/places.c, edit/objects.c, edit/compose.c).
-void edit_rotate(EditScene *scene, const Edit *edit, const Mask *mask);
-void edit_scale(EditScene *scene, const Edit *edit, const Mask *mask);
+Status edit_rotate(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
+Status edit_scale(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
 Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
+Status edit_drive(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
 Status edit_leave(EditScene *scene, const Mask *mask, bool keep, Error *err);
 Status edit_copy(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
 Status edit_recolour(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);

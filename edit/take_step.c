@@ -82,6 +82,8 @@ Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
         if (status != STATUS_OK) return status;
         shift_present(file, step);
     }
+    for (size_t k = 0; k < file->drives.count; k++) file->drives.step[k] -= (int32_t)step;
+    rollout_drives_tidy(&file->drives);
     drop_steps(file, step);
     return STATUS_OK;
 }

@@ -14,7 +14,8 @@ static void transform_points(const RolloutSet *set, float *x, const Mask *mask, 
     }
 }
 
-void scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor) {
+Status scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor,
+                       Error *err) {
     for (int k = 0; k < scene->file->set_count; k++) {
         RolloutSet *set = &scene->file->sets[k];
         transform_points(set, set->positions, mask, A, t);
@@ -22,6 +23,7 @@ void scene_transform(EditScene *scene, const Mask *mask, const double A[9], cons
         for (size_t i = 0; set->radius && factor != 1 && i < set->N; i++)
             if (scene_selected(set, mask, i)) set->radius[i] = (float)(set->radius[i] * factor);
     }
+    return scene_carry_drives(scene, mask, A, t, factor, err);
 }
 
 void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], const double bend[3]) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies, frees and hashes rollouts in memory.
+#include "base/array.h"
 #include "base/camera_rig.h"
 #include "base/vector.h"
 #include "files/rollout_layout.h"
@@ -45,6 +46,9 @@ Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) 
     good = own(&r.surface.triangle, 3 * r.surface.triangles * sizeof *r.surface.triangle) && good;
     good = own(&r.surface.spring, 2 * r.surface.springs * sizeof *r.surface.spring) && good;
     good = own(&r.surface.touching, r.surface.frames * N) && good;
+    good = own(&r.drives.body, r.drives.count * sizeof *r.drives.body) && good;
+    good = own(&r.drives.step, r.drives.count * sizeof *r.drives.step) && good;
+    good = own(&r.drives.motion, 16 * r.drives.count * sizeof *r.drives.motion) && good;
     *out = r;
     if (good) return STATUS_OK;
     rollout_file_free(out);
@@ -72,6 +76,30 @@ void rollout_surface_free(RolloutSurface *surface) {
     *surface = (RolloutSurface){0};
 }
 
+void rollout_drives_tidy(RolloutDrives *drives) {
+    size_t kept = 0;
+    for (size_t k = 0; k < drives->count; k++) {
+        if (drives->body[k] < 0 || drives->step[k] < 1) continue;
+        drives->body[kept] = drives->body[k];
+        drives->step[kept] = drives->step[k];
+        memmove(drives->motion + 16 * kept++, drives->motion + 16 * k, 16 * sizeof *drives->motion);
+    }
+    drives->count = kept;
+}
+
+Status rollout_drive_add(RolloutDrives *drives, int32_t body, size_t step, const double motion[16], Error *err) {
+    size_t k = drives->count;
+    if (!array_grow(&drives->body, k + 1, sizeof *drives->body) ||
+        !array_grow(&drives->step, k + 1, sizeof *drives->step) ||
+        !array_grow(&drives->motion, 16 * (k + 1), sizeof *drives->motion))
+        return error_no_memory(err, "the motions of driven bodies");
+    drives->body[k] = body;
+    drives->step[k] = (int32_t)step;
+    memcpy(drives->motion + 16 * k, motion, 16 * sizeof *motion);
+    drives->count++;
+    return STATUS_OK;
+}
+
 void rollout_file_free(RolloutFile *rollout) {
     for (int i = 0; i < ROLLOUT_SETS_MAX; i++)
         for (int k = 0; k < SET_ARRAY_COUNT; k++) free(*set_pointer(rollout->sets + i, SET_ARRAYS + k));
@@ -84,6 +112,9 @@ void rollout_file_free(RolloutFile *rollout) {
     free(rollout->label_names);
     free(rollout->edit_history);
     rollout_surface_free(&rollout->surface);
+    free(rollout->drives.body);
+    free(rollout->drives.step);
+    free(rollout->drives.motion);
     *rollout = (RolloutFile){0};
 }
 

@@ -12,7 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAMERAS_MAX = 4096, STEPS_MAX = 1 << 20, TEXT_BYTES_MAX = 1 << 24, PICTURE_SIDE_MAX = 16384 };
+enum {
+    CAMERAS_MAX = 4096,
+    STEPS_MAX = 1 << 20,
+    DRIVES_MAX = 1 << 24,
+    TEXT_BYTES_MAX = 1 << 24,
+    PICTURE_SIDE_MAX = 16384
+};
 #define PARTICLES_MAX ((hsize_t)1 << 28)
 #define FEATURES_MAX ((hsize_t)4096)
 
@@ -299,6 +305,38 @@ static Status take_surface(const H5Place *file, RolloutFile *out, Error *err) {
     return status;
 }
 
+static Status check_drive(const H5Place *group, const RolloutDrives *d, size_t k, Error *err) {
+    double off, determinant;
+    if (d->body[k] < 0 || d->body[k] >= ROLLOUT_BODIES_MAX || d->step[k] < 1 || d->step[k] > STEPS_MAX)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected bodies from 0 to %d and steps from 1 to %d, found body %d, step %d", group->text,
+                         ROLLOUT_BODIES_MAX - 1, STEPS_MAX, d->body[k], d->step[k]);
+    if (pose_rotation_error(d->motion + 16 * k, &off, &determinant) && off <= POSE_TOLERANCE && determinant > 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s/motion: expected rotations and translations [R t; 0 1], found something else in row %zu",
+                     group->text, k);
+}
+
+static Status take_drives(const H5Place *file, RolloutFile *out, Error *err) {
+    RolloutDrives *d = &out->drives;
+    hsize_t dims[H5_RANK_MAX] = {0};
+    H5Place group = {0};
+    bool found;
+    Status status = h5_open_group(file, "drives", false, &group, &found, err);
+    if (status != STATUS_OK || !found) return status;
+    H5Expect expect = {.kinds = H5_I32, .rank = 1, .dims_max = DRIVES_MAX, .letters = "n"};
+    status = take_array(&group, "body", true, &expect, H5_I32, dims, (void **)&d->body, err);
+    d->count = (size_t)dims[0], expect.dims[0] = dims[0];
+    if (status == STATUS_OK) status = take_array(&group, "step", true, &expect, H5_I32, NULL, (void **)&d->step, err);
+    expect = (H5Expect){.kinds = H5_F64, .rank = 3, .dims = {dims[0], 4, 4}, .letters = "n,4,4"};
+    if (status == STATUS_OK)
+        status = take_array(&group, "motion", true, &expect, H5_F64, NULL, (void **)&d->motion, err);
+    for (size_t k = 0; k < d->count && status == STATUS_OK; k++) status = check_drive(&group, d, k, err);
+    h5_close(&group);
+    return status;
+}
+
 // ---- texts and small values
 
 static Status take_number(const H5Place *file, const char *name, bool integer, double *out, Error *err) {
@@ -433,6 +471,7 @@ static Status take_file(H5Place *file, Status opened, RolloutFile *out, Error *e
     if (status == STATUS_OK) status = take_time(file, out, err);
     if (status == STATUS_OK) status = take_cameras(file, out, err);
     if (status == STATUS_OK) status = take_surface(file, out, err);
+    if (status == STATUS_OK) status = take_drives(file, out, err);
     if (status == STATUS_OK) status = take_surroundings(file, out, err);
     if (status != STATUS_OK) rollout_file_free(out);
     h5_close(file);

@@ -11,6 +11,7 @@
 //   /past/, /past_2/  the input sets before it, newest first, which some models need: positions, features, colour,
 //                     labels, and ties u32 [N] (optional)
 //   /rollout/         positions f32 [steps,N,3], features f32 [steps,N,D] (optional), of /now/'s particles
+//   /drives/          body i32 [n], step i32 [n], motion f64 [n,4,4]: how bodies move that are driven (optional)
 //   /cameras/         intrinsics f64 [V,3,3], world_from_camera f64 [F,V,4,4], size i32 [2] (H,W), heldout u8 [V]
 //   /surface/         triangles i32 [T,3] and springs i32 [S,2] of /now/'s particles, touching u8 [steps+1,N]: 1 =
 //   pressed
@@ -30,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ROLLOUT_MAJOR = 3, ROLLOUT_MINOR = 2, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
+enum { ROLLOUT_MAJOR = 3, ROLLOUT_MINOR = 3, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
 enum { ROLLOUT_BODIES_MAX = 1 << 24 }; // numbers of bodies are below this
 
 // One input time step. NULL if missing.
@@ -58,14 +59,22 @@ typedef struct RolloutSurface {
     uint8_t *touching;                 // (frames,N) 1: a plane presses it
 } RolloutSurface;
 
+// How bodies move that are driven, whatever they meet.
+typedef struct RolloutDrives {
+    size_t count;
+    int32_t *body, *step; // (count) in the step from step - 1 to `step`, which is 1 or more,
+    double *motion;       // (count,4,4) x becomes R x + t: [R t; 0 1], metres
+} RolloutDrives;
+
 typedef struct RolloutFile {
     int set_count; // input sets, 0 = now, 1 = the one before it, ...; 1 with rigid bodies
     RolloutSet sets[ROLLOUT_SETS_MAX];
     size_t steps;
-    float *positions;    // (steps,N,3), N = sets[0].N
-    float *features;     // (steps,N,D) or NULL
-    double *time;        // (steps+1) seconds, strictly increasing; the first belongs to sets[0]
-    double time_step;    // seconds
+    float *positions; // (steps,N,3), N = sets[0].N
+    float *features;  // (steps,N,D) or NULL
+    double *time;     // (steps+1) seconds, strictly increasing; the first belongs to sets[0]
+    double time_step; // seconds
+    RolloutDrives drives;
     float background[3]; // colour of rays that hit no particle, [0,1]
     double light[3];     // the way that light travels, a unit vector; 0: none is known
     bool has_bounds;
@@ -91,6 +100,9 @@ Status rollout_file_read(const char *path, RolloutFile *out, Error *err);
 Status rollout_file_read_memory(const void *bytes, size_t size, const char *name, RolloutFile *out, Error *err);
 void rollout_file_free(RolloutFile *rollout);       // accepts {0}
 void rollout_surface_free(RolloutSurface *surface); // accepts {0}
+// Drops those of no body (-1) and of steps before 1.
+void rollout_drives_tidy(RolloutDrives *drives);
+Status rollout_drive_add(RolloutDrives *drives, int32_t body, size_t step, const double motion[16], Error *err);
 // The way up, a unit vector, as the cameras (count,4,4) are held (base/camera_rig.h); z without cameras, and where the
 // simulator made the particles. surface may be NULL.
 void rollout_up(const RolloutSurface *surface, const double *world_from_camera, size_t count, double up[3]);

@@ -90,6 +90,15 @@ static bool put_rollout(hid_t file, const RolloutFile *r) {
     return h5_close_id(group) && good;
 }
 
+static bool put_drives(hid_t file, const RolloutDrives *d) {
+    if (!d->count) return true;
+    hid_t group = h5_create_group(file, "drives");
+    bool good = group >= 0 && put_array(group, "body", H5_I32, 1, &d->count, d->body) &&
+                put_array(group, "step", H5_I32, 1, &d->count, d->step) &&
+                put_array(group, "motion", H5_F64, 3, (size_t[]){d->count, 4, 4}, d->motion);
+    return h5_close_id(group) && good;
+}
+
 static bool put_cameras(hid_t file, const RolloutFile *r) {
     size_t V = (size_t)r->V, F = (size_t)r->camera_frames, two = 2;
     const int32_t size[2] = {r->H, r->W};
@@ -121,7 +130,7 @@ static bool put_all(hid_t file, const RolloutFile *r) {
     if (good && rollout_has_light(r)) good = put_array(file, "light", H5_F64, 1, &three, r->light);
     if (good && r->has_bounds) good = put_array(file, "bounds", H5_F64, 2, (size_t[]){2, 3}, r->bounds);
     for (int i = 0; good && i < r->set_count; i++) good = put_set(file, r->sets + i, i);
-    return good && put_surface(file, r) && put_ties_of(file, r);
+    return good && put_surface(file, r) && put_drives(file, &r->drives) && put_ties_of(file, r);
 }
 
 Status rollout_file_write(const RolloutFile *rollout, const char *path, Error *err) {

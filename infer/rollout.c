@@ -209,6 +209,21 @@ static GnnSet load_set(Tape *tape, const RolloutFile *r, size_t back) {
                     .c = tape_upload(tape, values_of(tape, set->colour, 3 * set->N, 255), 3 * set->N, sizeof(real))};
 }
 
+// The motions of driven bodies in the next step.
+static void load_drives(Tape *tape, const RolloutFile *r, SceneBodies *bodies) {
+    const RolloutDrives *drives = &r->drives;
+    bodies->drive = tape_context(tape, (drives->count + 1) * sizeof *bodies->drive);
+    for (size_t k = 0; bodies->drive && k < drives->count; k++) {
+        if ((size_t)drives->step[k] != r->steps + 1) continue;
+        SceneDrive *to = &bodies->drive[bodies->drives++];
+        *to = (SceneDrive){.body = drives->body[k]};
+        for (size_t c = 0; c < 3; c++) {
+            memcpy(to->motion.rotation + 3 * c, drives->motion + 16 * k + 4 * c, 3 * sizeof(double));
+            to->motion.to[c] = drives->motion[16 * k + 4 * c + 3];
+        }
+    }
+}
+
 // The same bodies with numbers that follow each other, in the same order.
 static void number_bodies(Tape *tape, SceneBodies *bodies) {
     int32_t most = -1, next = 0;
@@ -217,9 +232,11 @@ static void number_bodies(Tape *tape, SceneBodies *bodies) {
     if (!rank) return;
     memset(rank, 0, (size_t)(most + 2) * sizeof *rank);
     for (size_t i = 0; i < bodies->count; i++) rank[bodies->body[i] + 1] = 1;
-    for (int32_t b = 0; b <= most; b++) rank[b + 1] = rank[b + 1] ? next++ : 0;
+    for (int32_t b = 0; b <= most; b++) rank[b + 1] = rank[b + 1] ? next++ : -1;
     for (size_t i = 0; i < bodies->count; i++)
         if (bodies->body[i] >= 0) bodies->body[i] = rank[bodies->body[i] + 1];
+    for (size_t k = 0; k < bodies->drives; k++)
+        if (bodies->drive[k].body <= most) bodies->drive[k].body = rank[bodies->drive[k].body + 1];
 }
 
 static SceneBodies load_bodies(Tape *tape, const RolloutFile *r) {
@@ -236,6 +253,7 @@ static SceneBodies load_bodies(Tape *tape, const RolloutFile *r) {
     memcpy(out.body, set->body, N * sizeof *out.body);
     memcpy(out.before, before, 3 * N * sizeof *out.before);
     memcpy(out.now, rollout_positions(r, r->steps), 3 * N * sizeof *out.now);
+    load_drives(tape, r, &out);
     number_bodies(tape, &out);
     return out;
 }

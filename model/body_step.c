@@ -139,6 +139,12 @@ static void gather(const SceneBodies *bodies, const Order *order, size_t group, 
     }
 }
 
+static const RigidMotion *drive_of(const SceneBodies *bodies, int32_t number) {
+    for (size_t k = 0; k < bodies->drives; k++)
+        if (bodies->drive[k].body == number) return &bodies->drive[k].motion;
+    return NULL;
+}
+
 // A window of the set: its bodies are in the order of their numbers; index[number] is the place of each.
 static Status add_scene(BodySet *set, const SceneBodies *bodies, const Order *order, Points *points, int32_t *index,
                         Error *err) {
@@ -156,6 +162,7 @@ static Status add_scene(BodySet *set, const SceneBodies *bodies, const Order *or
         status = body_set_add_points(set, points->count, points->now, points->before, NULL, err);
         if (status == STATUS_OK && points->count > seen)
             status = body_set_add_hull(set, points->count, points->now, err);
+        if (status == STATUS_OK) set->given[index[b]] = drive_of(bodies, (int32_t)b);
     }
     return status;
 }

@@ -8,12 +8,20 @@
 #include "bodies/body_network.h"
 #include "motion/motion_field.h"
 
+// A body that moves as it is told, whatever it meets, such as a gripper.
+typedef struct SceneDrive {
+    int32_t body;
+    RigidMotion motion; // from the present to the next time step
+} SceneDrive;
+
 // The bodies of present particles, in the tape's host memory.
 typedef struct SceneBodies {
     size_t count;       // particles; 0: no bodies are known
     int32_t *body;      // (count) number of its body, from 0; -1: it stands still
     real *before, *now; // (count, 3) metres: one time step ago, and at present
     uint8_t *image;     // (count) 1: a mirror image (motion/mirror.h), which is not drawn; NULL: none
+    size_t drives;
+    SceneDrive *drive; // (drives) for the next step
 } SceneBodies;
 
 // Host memory that steps reuse. Starts as {0}.

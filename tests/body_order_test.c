@@ -35,8 +35,10 @@ static void close_network(Made *m) {
 
 // Row after row: a floor, then one 10 m away, then bodies 0 and 2 above them, of which 2 moves by 1 cm along y.
 static void fill(Made *m) {
-    m->bodies = (SceneBodies){ALL, malloc(ALL * sizeof(int32_t)), malloc(3 * ALL * sizeof(real)),
-                              malloc(3 * ALL * sizeof(real)), NULL};
+    m->bodies = (SceneBodies){.count = ALL,
+                              .body = malloc(ALL * sizeof(int32_t)),
+                              .before = malloc(3 * ALL * sizeof(real)),
+                              .now = malloc(3 * ALL * sizeof(real))};
     for (size_t i = 0; i < ALL; i++) {
         bool body = i >= FLOOR + FAR, second = i >= FLOOR + FAR + BODY;
         real *x = m->bodies.now + 3 * i, far = (i >= FLOOR && !body) || second ? 10 : 0;

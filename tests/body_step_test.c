@@ -37,7 +37,7 @@ static void test_untrained_bodies_go_on(void **state) {
     real before[3 * COUNT], now[3 * COUNT], start[3 * COUNT];
     BodyScales scales = body_scales(2.5);
     BodyStep step = {0};
-    SceneBodies bodies = {COUNT, body, before, now, NULL};
+    SceneBodies bodies = {.count = COUNT, .body = body, .before = before, .now = now};
     assert_status_ok(device_open("cpu", 1, &device, &err), err);
     parameters_init(&parameters, device);
     body_network_create(&parameters, C, L, &network);
@@ -90,7 +90,8 @@ static void test_scenes_do_not_see_each_other(void **state) {
             make(body[s], before[way][s], now[way][s]);
             for (size_t i = 0; i < COUNT; i++) now[way][s][3 * i + 2] += (real)s * (real)0.002;
             for (size_t i = 0; s == 1 && i < COUNT; i++) body[s][i] = -1;
-            bodies[way][s] = (SceneBodies){COUNT, body[s], before[way][s], now[way][s], NULL};
+            bodies[way][s] =
+                (SceneBodies){.count = COUNT, .body = body[s], .before = before[way][s], .now = now[way][s]};
             together[s] = &bodies[1][s];
         }
     for (size_t s = 0; s < SCENES; s++) body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies[0][s]});
@@ -114,7 +115,7 @@ static void test_nothing_moves(void **state) {
     BodyNetwork network = {0};
     BodyScales scales = body_scales(1);
     BodyStep step = {0};
-    SceneBodies bodies = {2, body, before, now, NULL};
+    SceneBodies bodies = {.count = 2, .body = body, .before = before, .now = now};
     assert_status_ok(device_open("cpu", 1, &device, &err), err);
     tape_init(&tape, device);
     body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies});
@@ -242,8 +243,49 @@ static void test_strays(void **state) {
     device_close(device);
 }
 
+// A driven body moves as it is told; the others as they would without.
+static void test_driven(void **state) {
+    (void)state;
+    Device *device;
+    Error err;
+    Parameters parameters;
+    BodyNetwork network;
+    Tape tape;
+    int32_t body[2][COUNT];
+    real before[2][3 * COUNT], now[2][3 * COUNT], start[3 * COUNT];
+    BodyScales scales = body_scales(2.5);
+    BodyStep step = {0};
+    SceneDrive drive = {.body = 3, .motion = {.rotation = {0, -1, 0, 1, 0, 0, 0, 0, 1}, .to = {5, 6, 7}}};
+    assert_status_ok(device_open("cpu", 1, &device, &err), err);
+    parameters_init(&parameters, device);
+    body_network_create(&parameters, C, L, &network);
+    assert_status_ok(parameters_allocate(&parameters, 1, &err), err);
+    tape_init(&tape, device);
+    for (int way = 0; way < 2; way++) {
+        make(body[way], before[way], now[way]);
+        SceneBodies bodies = {.count = COUNT, .body = body[way], .before = before[way], .now = now[way]};
+        if (way) bodies.drives = 1, bodies.drive = &drive;
+        memcpy(start, now[way], sizeof start);
+        body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies});
+        assert_status_ok(device_status(device, &err), err);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        const real *was = start + 3 * i, *is = now[1] + 3 * i;
+        if (body[0][i] != 3) assert_memory_equal(is, now[0] + 3 * i, 3 * sizeof *is);
+        else {
+            assert_near(is[0], 5 - (double)was[1], 1e-5), assert_near(is[1], 6 + (double)was[0], 1e-5);
+            assert_near(is[2], 7 + (double)was[2], 1e-5);
+        }
+    }
+    body_step_free(&step);
+    tape_free(&tape);
+    parameters_free(&parameters);
+    device_close(device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_driven),
         cmocka_unit_test(test_untrained_bodies_go_on),
         cmocka_unit_test(test_scenes_do_not_see_each_other),
         cmocka_unit_test(test_nothing_moves),

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies that move as they are told, such as a gripper (docs/editing.md, "Bodies that are driven").
+#include "edit/scene.h"
+
+#include "base/camera.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROW_SHORT = 3, ROW_LONG = 7 };
+
+// ---- reading
+
+static Status read_row(const ArgumentReader *reader, const YamlNode *row, double pose[7]) {
+    size_t n = 0;
+    double square = 0;
+    bool good = row->kind == YAML_LIST && (row->count == ROW_SHORT || row->count == ROW_LONG);
+    memcpy(pose, (double[]){0, 0, 0, 1, 0, 0, 0}, ROW_LONG * sizeof *pose);
+    for (const YamlNode *item = good ? row->child : NULL; item; item = item->next)
+        good = yaml_tree_number(item, &pose[n++]) && isfinite(pose[n - 1]) && fabs(pose[n - 1]) <= EDIT_FAR && good;
+    for (int k = ROW_SHORT; k < ROW_LONG; k++) square += pose[k] * pose[k];
+    if (good && fabs(square - 1) <= 2e-3) return STATUS_OK;
+    return argument_error(reader, row,
+                          "path: expected rows [x, y, z] or [x, y, z, qw, qx, qy, qz] with a quaternion of "
+                          "length 1");
+}
+
+Status edit_path_read(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    EditPath *path = field;
+    if (node->kind != YAML_LIST || node->count < 2 || node->count > EDIT_DRIVE_STEPS_MAX + 1)
+        return argument_error(reader, node, "path: expected a list of poses, first the present one: 2 to %d rows",
+                              EDIT_DRIVE_STEPS_MAX + 1);
+    double *pose = calloc(node->count, ROW_LONG * sizeof *pose);
+    Status status = pose ? STATUS_OK : error_no_memory(reader->err, "a path of %zu poses", node->count);
+    *path = (EditPath){.rows = node->count, .pose = pose};
+    size_t row = 0;
+    for (const YamlNode *item = node->child; item && status == STATUS_OK; item = item->next, row++) {
+        status = read_row(reader, item, pose + ROW_LONG * row);
+        if (status == STATUS_OK && item->count != node->child->count)
+            status = argument_error(reader, item, "path: expected rows of one length");
+    }
+    return status;
+}
+
+// ---- motions [R t; 0 1]: x becomes R x + t
+
+static void pose_of(const double row[7], double out[16]) {
+    double R[9];
+    rotation_from_quaternion(row + ROW_SHORT, R);
+    pose_from_rotation(R, row, out);
+}
+
+static void motion_between(const double from[7], const double to[7], double out[16]) {
+    double pose[16];
+    pose_of(from, out);
+    pose_inverse(out, out);
+    pose_of(to, pose);
+    pose_product(pose, out, out);
+}
+
+// The same motion of what has been moved by x -> A x + t, where A is a rotation times `factor`.
+static void motion_carry(double motion[16], const double A[9], const double t[3], double factor) {
+    double R[9], carry[16], back[16];
+    for (int k = 0; k < 9; k++) R[k] = A[k] / factor;
+    for (int c = 0; c < 3; c++) motion[4 * c + 3] *= factor;
+    pose_from_rotation(R, t, carry);
+    pose_inverse(carry, back);
+    pose_product(motion, back, motion);
+    pose_product(carry, motion, motion);
+}
+
+// ---- driven bodies of a scene
+
+// Marks the bodies, by number, that have selected particles (mask NULL: particles).
+static Mask *bodies_of(const RolloutSet *now, const Mask *mask, size_t *numbers) {
+    *numbers = scene_body_numbers(now);
+    Mask *marks = calloc(*numbers + 1, 1);
+    for (size_t i = 0; marks && *numbers && i < now->N; i++)
+        if (now->body[i] >= 0 && (!mask || mask[i])) marks[now->body[i]] = 1;
+    return marks;
+}
+
+// Drops the motions of bodies with (`selected`) or without selected particles.
+static Status drop(EditScene *scene, const Mask *mask, bool selected, Error *err) {
+    RolloutDrives *drives = &scene->file->drives;
+    size_t numbers;
+    if (!drives->count) return STATUS_OK;
+    Mask *marks = bodies_of(scene_now(scene), mask, &numbers);
+    if (!marks) return scene_no_memory(err);
+    for (size_t k = 0; k < drives->count; k++) {
+        bool marked = (size_t)drives->body[k] < numbers && marks[drives->body[k]];
+        if (marked == selected) drives->body[k] = -1;
+    }
+    rollout_drives_tidy(drives);
+    free(marks);
+    return STATUS_OK;
+}
+
+Status scene_release(EditScene *scene, const Mask *mask, Error *err) { return drop(scene, mask, true, err); }
+
+Status scene_forget_drives(EditScene *scene, Error *err) { return drop(scene, NULL, false, err); }
+
+Status scene_carry_drives(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor,
+                          Error *err) {
+    RolloutDrives *drives = &scene->file->drives;
+    size_t numbers;
+    if (!drives->count) return STATUS_OK;
+    Mask *marks = bodies_of(scene_now(scene), mask, &numbers);
+    if (!marks) return scene_no_memory(err);
+    for (size_t k = 0; k < drives->count; k++)
+        if ((size_t)drives->body[k] < numbers && marks[drives->body[k]])
+            motion_carry(drives->motion + 16 * k, A, t, factor);
+    free(marks);
+    return STATUS_OK;
+}
+
+Status scene_copy_drives(EditScene *scene, int32_t from, int32_t to, const double by[3], Error *err) {
+    static const double same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    RolloutDrives *drives = &scene->file->drives;
+    Status status = STATUS_OK;
+    for (size_t k = 0, count = drives->count; k < count && status == STATUS_OK; k++) {
+        double motion[16];
+        if (drives->body[k] != from) continue;
+        memcpy(motion, drives->motion + 16 * k, sizeof motion);
+        motion_carry(motion, same, by, 1);
+        status = rollout_drive_add(drives, to, (size_t)drives->step[k], motion, err);
+    }
+    return status;
+}
+
+// ---- the edit
+
+static Status check(const EditScene *scene, const Edit *edit, Error *err) {
+    if (edit->has_velocity == (edit->path.rows > 0) || edit->has_velocity != (edit->steps > 0))
+        return error_set(err, STATUS_BAD_INPUT, "expected `path`, or `velocity` and `steps`");
+    if (!scene_now(scene)->body)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "only bodies can be driven, and a model with the graph of the paper has none");
+    if (edit->has_velocity && !(scene->file->time_step > 0))
+        return error_set(err, STATUS_BAD_INPUT, "a velocity needs a time step, found %g s", scene->file->time_step);
+    return STATUS_OK;
+}
+
+static Status add_steps(EditScene *scene, const Edit *edit, int32_t body, Error *err) {
+    size_t steps = edit->has_velocity ? (size_t)edit->steps : edit->path.rows - 1;
+    Status status = STATUS_OK;
+    for (size_t step = 1; step <= steps && status == STATUS_OK; step++) {
+        double motion[16];
+        pose_identity(motion);
+        for (int c = 0; c < 3; c++) motion[4 * c + 3] = edit->velocity[c] * scene->file->time_step;
+        const double *pose = edit->path.pose + ROW_LONG * step;
+        if (!edit->has_velocity) motion_between(pose - ROW_LONG, pose, motion);
+        status = rollout_drive_add(&scene->file->drives, body, step, motion, err);
+    }
+    return status;
+}
+
+Status edit_drive(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
+    Status status = check(scene, edit, err);
+    if (status == STATUS_OK) status = scene_embody(scene, mask, err);
+    if (status == STATUS_OK) status = scene_release(scene, mask, err);
+    if (status != STATUS_OK) return status;
+    size_t numbers;
+    Mask *marks = bodies_of(scene_now(scene), mask, &numbers);
+    if (!marks) return scene_no_memory(err);
+    for (size_t b = 0; b < numbers && status == STATUS_OK; b++)
+        if (marks[b]) status = add_steps(scene, edit, (int32_t)b, err);
+    free(marks);
+    return status;
+}
