@@ -24,6 +24,7 @@ static Status take_options(const vpd_evaluate_options *o, EvalRequest *out, Erro
     if (status == STATUS_OK) status = take_list(o->starts, o->start_count, 1000000000, "starts", &out->starts, err);
     if (status == STATUS_OK)
         status = take_list(o->input_views, o->input_view_count, 65535, "input_views", &out->views, err);
+    if (status == STATUS_OK) status = take_list(o->driven, o->driven_count, 65534, "driven", &out->driven, err);
     if (status == STATUS_OK && (o->steps < -1 || o->steps > STEPS_MAX))
         status = error_set(err, STATUS_BAD_INPUT, "steps: expected 1 to %d, 0 for the default or -1 for none, found %d",
                            STEPS_MAX, o->steps);

@@ -293,6 +293,8 @@ typedef struct vpd_evaluate_options {
     int seen;             // 1: only pixels whose point an input view saw at step 0
     int motion;           // 1: only the motion of the particles; no pictures are drawn
     const char *pictures; // folder for the predicted pictures; NULL: none
+    const int *driven;    // (driven_count <= 16) objects that move as the recording says; they are not measured
+    size_t driven_count;
 } vpd_evaluate_options;
 
 // Compares a model's predictions with a data set, as `vpd eval` does. `report` is what `vpd eval --json` writes: PSNR,

@@ -109,6 +109,13 @@ static Status report_edits(Told *told, const char *out, const RolloutFile *file,
     return STATUS_OK;
 }
 
+// --step without edits: the labels of that step are shown.
+static Status go_to_step(const CommandLine *line, RolloutFile *file, Error *err) {
+    long step = 0;
+    Status status = command_int(line, "step", 0, 1000000000, &step, err);
+    return status == STATUS_OK ? edit_take_step(file, (size_t)step, err) : status;
+}
+
 static Status edit_file(Told *told, const EditList *list, RolloutFile *file, Error *err) {
     const CommandLine *line = told->line;
     const char *out;
@@ -138,7 +145,7 @@ static Status run_edit(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = rollout_file_read(path, &file, err);
     Told told = {line, command_has(line, "json") ? json_object() : NULL};
     if (status == STATUS_OK && command_has(line, "show-history")) status = show_history(&told, &file, err);
-    else if (status == STATUS_OK && edits) status = edit_file(&told, list, &file, err);
+    else if (status == STATUS_OK) status = edits ? edit_file(&told, list, &file, err) : go_to_step(line, &file, err);
     if (status == STATUS_OK && command_has(line, "show-labels")) status = show_labels(&told, &file, err);
     if (status == STATUS_OK && told.json) status = result_json(line, json_incref(told.json), err);
     json_decref(told.json);

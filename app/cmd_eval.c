@@ -36,6 +36,7 @@ static const Flag flags[] = {
     {.name = "frames", .value = "FOLDER", .help = "evaluate the pictures in this folder instead of a model"},
     {.name = "stride", .value = "N", .help = "with --frames: frames per step (default 1)"},
     FLAG_INPUT_VIEWS,
+    FLAG_DRIVEN,
     FLAG_RAW,
     FLAG_DEVICE,
     FLAG_FORCE,
@@ -118,6 +119,7 @@ static Status eval_model(const CommandLine *line, const Dataset *dataset, const 
     if (command_has(line, "stride"))
         return error_set(err, STATUS_BAD_INPUT, "--stride needs --frames; a model has its own stride");
     Status status = command_int_list(line, "input-views", 65535, &request.views, err);
+    if (status == STATUS_OK) status = command_int_list(line, "driven", 65534, &request.driven, err);
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), &session, err);
     if (status == STATUS_OK) status = eval_request_run(&session, dataset, &request, report, err);
     session_close(&session);
@@ -134,7 +136,8 @@ static Status eval_folder(const CommandLine *line, const Dataset *dataset, const
                                  .stride = 1};
     if (starts.count > 1)
         return error_set(err, STATUS_BAD_INPUT, "--starts: expected one frame with --frames, found %d", starts.count);
-    static const char *const of_models[] = {"episode", "seen", "pictures", "motion", "input-views", "raw", "device"};
+    static const char *const of_models[] = {"episode",     "seen",   "pictures", "motion",
+                                            "input-views", "driven", "raw",      "device"};
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (command_has(line, of_models[i]))
             return error_set(err, STATUS_BAD_INPUT, "--%s cannot be combined with --frames", of_models[i]);

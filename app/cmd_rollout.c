@@ -28,6 +28,7 @@ static const Flag flags[] = {
      .letter = 'o',
      .writes = "vpd-rollout vpd-particles"},
     FLAG_INPUT_VIEWS,
+    FLAG_DRIVEN,
     FLAG_RAW,
     FLAG_DEVICE,
     FLAG_FORCE,
@@ -55,10 +56,13 @@ static Status choose(const CommandLine *line, const Session *session, const Data
 
 static Status roll_out(const CommandLine *line, const Session *session, const Dataset *dataset, int episode,
                        IntList views, RolloutFile *rollout, Error *err) {
+    IntList driven = {0};
     RolloutRequest request = {.history = {.episode = episode, .time_step = session->meta.time_step, .views = &views},
+                              .driven = &driven,
                               .log = &line->log};
     RolloutWorkspace workspace = {0};
-    Status status = choose(line, session, dataset, &request, err);
+    Status status = command_int_list(line, "driven", 65534, &driven, err);
+    if (status == STATUS_OK) status = choose(line, session, dataset, &request, err);
     if (status != STATUS_OK) return status;
     rollout_workspace_init(&workspace, session->model);
     status = rollout_run(&workspace, dataset, &request, rollout, err);
@@ -87,7 +91,7 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
 // From particles: --steps more from the last step of a rollout file.
 static Status continue_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                                Error *err) {
-    static const char *const of_data[] = {"episode", "start", "input-views", "raw", NULL};
+    static const char *const of_data[] = {"episode", "start", "input-views", "driven", "raw", NULL};
     const char *path = command_argument(line, 1);
     SessionOptions options = session_options(line, command_argument(line, 0), false);
     RolloutWorkspace workspace = {0};
@@ -146,7 +150,7 @@ static Status check_same(const SplitWork *work, Error *err) {
             work->episodes.count, work->episodes.words, command_text(work->line, "start", "the earliest"),
             command_text(work->line, "steps", "all"));
     for (int i = 0; i < work->views.count; i++) fprintf(out, " %d", work->views.v[i]);
-    fprintf(out, "\noutput: %s\n", work->folder);
+    fprintf(out, "\ndriven: %s\noutput: %s\n", command_text(work->line, "driven", "none"), work->folder);
     bool good = fclose(out) == 0;
     Status status = good ? ranks_same_text(work->line->ranks, text, err)
                          : error_set(err, STATUS_FAILED, "out of memory for the options");

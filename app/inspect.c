@@ -105,13 +105,13 @@ static json_t *lines_of(const char *text) {
     return out;
 }
 
-// Different numbers of bodies.
-static size_t count_bodies(const RolloutSet *now) {
+// Different numbers of bodies; -1 is none.
+static size_t count_bodies(const int32_t *body, size_t rows) {
     uint8_t *seen = calloc(ROLLOUT_BODIES_MAX, 1);
     size_t count = 0;
-    for (size_t i = 0; seen && i < now->N; i++) {
-        if (now->body[i] < 0 || seen[now->body[i]]) continue;
-        seen[now->body[i]] = 1;
+    for (size_t i = 0; seen && i < rows; i++) {
+        if (body[i] < 0 || seen[body[i]]) continue;
+        seen[body[i]] = 1;
         count++;
     }
     free(seen);
@@ -138,7 +138,9 @@ static json_t *describe_rollout(const char *path, const RolloutFile *r) {
     if (!out) return NULL;
     size_t mirrored = now->N - rollout_drawn(now);
     if (mirrored) json_object_set_new(out, "mirror_images", json_integer((json_int_t)mirrored));
-    if (now->body) json_object_set_new(out, "bodies", json_integer((json_int_t)count_bodies(now)));
+    if (now->body) json_object_set_new(out, "bodies", json_integer((json_int_t)count_bodies(now->body, now->N)));
+    size_t driven = count_bodies(r->drives.body, r->drives.count);
+    if (driven) json_object_set_new(out, "driven_bodies", json_integer((json_int_t)driven));
     if (rollout_has_light(r))
         json_object_set_new(out, "light", json_pack("[f,f,f]", r->light[0], r->light[1], r->light[2]));
     if (r->set_count > 1) {

@@ -13,6 +13,12 @@
 #define FLAG_INPUT_VIEWS                                                                                               \
     { .name = "input-views", .value = "LIST", .help = "views given to the model (default: as it was trained)" }
 
+#define FLAG_DRIVEN                                                                                                    \
+    {                                                                                                                  \
+        .name = "driven", .value = "LIST",                                                                             \
+        .help = "objects that move as the recording says, such as a gripper: numbers in state/object_position"         \
+    }
+
 // "3,7" into a list of integers from 0 to max; *out keeps its value when the flag was not given.
 Status command_int_list(const CommandLine *line, const char *flag, long max, IntList *out, Error *err);
 // --size 128x96 (width x height, as in every flag and table of the program); both stay as they are when the flag was

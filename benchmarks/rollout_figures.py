@@ -3,7 +3,7 @@
 """Measures rollouts of rigid bodies against the simulator that made the video (docs/evaluation.md, "Rigid bodies").
 
     pip install h5py mujoco numpy
-    python benchmarks/rollout_figures.py VPD CHECKPOINT DATA.h5 [--splits val,test] [--starts 3,7] [--json]
+    python benchmarks/rollout_figures.py VPD CHECKPOINT DATA.h5 [--splits val,test] [--starts 3,7] [--pusher] [--json]
 
 DATA.h5 is what data/make_mujoco_scenes.py makes. Its true states are never an input. A body is the particles that lie on
 an object at step 0; where it is later is the best rigid motion of these particles.
@@ -35,12 +35,13 @@ def rotation(q):
 class Episode:
     """True poses of rigid objects: place (frames, objects, 3), turn (frames, objects, 3, 3), and their shapes."""
 
-    def __init__(self, group, name):
+    def __init__(self, group, name, pusher=False):
         self.name, self.group = name, group
         self.place = group["state/object_position"][()].astype(float)
         self.turn = np.array([[rotation(q) for q in row] for row in group["state/object_quaternion"][()]])
         self.shape = [s.decode() for s in group["state/object_shape"][()]]
         self.objects = [k for k, s in enumerate(self.shape) if s in GEOMS]
+        if pusher: self.objects.remove(len(self.shape) - 1)
         self.half = {k: self.half_sizes(k) for k in self.objects}
 
     def seen_points(self, k):
@@ -107,8 +108,9 @@ def run(options, command, *arguments):
 
 def predict(options, episode, start, steps, folder):
     path = os.path.join(folder, f"{steps}.h5")
+    given = ["--driven", len(episode.shape) - 1] if options.pusher else []
     run(options, "rollout", options.checkpoint, options.data, "--episode", episode.name, "--start", start, "--steps",
-        steps, "-o", path)
+        steps, *given, "-o", path)
     return Rollout(path)
 
 
@@ -242,7 +244,7 @@ def measure(options):
             group = data["episodes"][name]
             split = group.attrs["split"]
             if (split.decode() if isinstance(split, bytes) else split) not in options.splits: continue
-            episode = Episode(group, name)
+            episode = Episode(group, name, options.pusher)
             for start in options.starts:
                 add_prediction(out, options, episode, start, folder)
                 add_long(out, options, episode, start, folder)
@@ -298,6 +300,8 @@ def main():
     p.add_argument("data")
     p.add_argument("--splits", type=words, default=["val", "test"])
     p.add_argument("--starts", type=lambda s: [int(v) for v in words(s)], default=[3, 7])
+    p.add_argument("--pusher", action="store_true",
+                   help="the last object, which is the pusher in such scenes, moves as recorded and is not measured")
     p.add_argument("--json", action="store_true", help="print one JSON object")
     options = p.parse_args()
     found = report(measure(options))

@@ -15,7 +15,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vpd.pc DESTINATION ${CMAKE_INSTALL_LIB
 
 # The sample video, the pretrained model, the demo's configs (below share/vpd, at the paths in the docs) and the docs.
 file(GLOB vpd_demo_configs CONFIGURE_DEPENDS demo/*.yaml)
-install(FILES data/mujoco_blocks_sample.h5 data/mujoco_blocks_more.h5 data/mujoco_blocks_demo.txt data/SOURCE.md
+install(FILES data/mujoco_blocks_sample.h5 data/mujoco_blocks_more.h5 data/mujoco_blocks_demo.txt
+        data/mujoco_pusher.h5 data/SOURCE.md
   data/make_mujoco_scenes.py data/mujoco_objects.py DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/data)
 file(GLOB vpd_scenes CONFIGURE_DEPENDS scenes/*.yaml)
 install(FILES ${vpd_scenes} DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/scenes)

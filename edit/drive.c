@@ -33,7 +33,7 @@ Status edit_path_read(const ArgumentReader *reader, const YamlNode *node, void *
                               EDIT_DRIVE_STEPS_MAX + 1);
     double *pose = calloc(node->count, ROW_LONG * sizeof *pose);
     Status status = pose ? STATUS_OK : error_no_memory(reader->err, "a path of %zu poses", node->count);
-    *path = (EditPath){.rows = node->count, .pose = pose};
+    *path = (EditPath){node->count, pose};
     size_t row = 0;
     for (const YamlNode *item = node->child; item && status == STATUS_OK; item = item->next, row++) {
         status = read_row(reader, item, pose + ROW_LONG * row);
@@ -167,5 +167,19 @@ Status edit_drive(EditScene *scene, const Edit *edit, const Mask *mask, Error *e
     for (size_t b = 0; b < numbers && status == STATUS_OK; b++)
         if (marks[b]) status = add_steps(scene, edit, (int32_t)b, err);
     free(marks);
+    return status;
+}
+
+Status edit_drive_label(RolloutFile *file, int label, size_t rows, const double *pose, Error *err) {
+    EditScene scene = {.file = file};
+    const Edit edit = {.op = EDIT_DRIVE, .path = {rows, pose}};
+    const RolloutSet *now = scene_now(&scene);
+    Mask *mask = calloc(now->N + 1, 1);
+    if (!mask) return scene_no_memory(err);
+    for (size_t i = 0; now->labels && i < now->N; i++) mask[i] = now->labels[i] == label;
+    bool any = mask_count(mask, now->N) > 0;
+    Status status = any ? scene_part_bodies(&scene, mask, err) : STATUS_OK;
+    if (any && status == STATUS_OK) status = edit_drive(&scene, &edit, mask, err);
+    free(mask);
     return status;
 }

@@ -64,6 +64,10 @@ Status edit_append(RolloutFile *file, RolloutFile *other, const EditAppend *appe
 // line per label, from label 0 on; NULL keeps the names. Steps are kept.
 Status edit_set_labels(RolloutFile *file, const uint16_t *labels, const char *names, Device *device, Error *err);
 
+// Drives what has a label by poses (rows, 7), as the edit `drive` does with a path, but without a line in the history.
+// Nothing is done if no particle has the label.
+Status edit_drive_label(RolloutFile *file, int label, size_t rows, const double *pose, Error *err);
+
 // The labels that particles have, in rising order, malloc'ed; none if the file has no labels.
 typedef struct EditLabel {
     int label;

@@ -100,7 +100,7 @@ void edit_list_free(EditList *list) {
         next = edit->next;
         select_free(edit->select);
         select_free(edit->like);
-        free(edit->path.pose);
+        free((double *)edit->path.pose);
         free(edit->source);
         free(edit->text);
         free(edit);

@@ -83,7 +83,7 @@ typedef enum EditOp {
 // Poses at the present and at the steps after it: x, y, z in metres, and a quaternion, w first.
 typedef struct EditPath {
     size_t rows;
-    double *pose; // (rows, 7)
+    const double *pose; // (rows, 7)
 } EditPath;
 
 typedef struct Edit {

@@ -144,6 +144,7 @@ static void compare_motion(Evaluation *e, int step) {
                          .object = e->rollout.sets[0].labels,
                          .position0 = info->object_position + 3 * O * first,
                          .position1 = info->object_position + 3 * O * frame,
+                         .given = e->options->driven,
                          .up = {e->up[0], e->up[1], e->up[2]}};
     if (info->object_quaternion) {
         motion.quaternion0 = info->object_quaternion + 4 * O * first;
@@ -179,6 +180,7 @@ static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *er
                                           .start = start->start,
                                           .time_step = e->options->time_step,
                                           .views = e->options->views},
+                              .driven = e->options->driven,
                               .steps = e->report->steps};
     EvalSheet sheet = {0};
     e->start = start;
@@ -208,6 +210,7 @@ static void write_heading(const Evaluation *e, const EvalPlan *plan) {
             report->up); // not this rank's last
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
     eval_moving_words(e->how, report->moving, sizeof report->moving);
+    if (e->options->driven) report->driven = *e->options->driven;
 }
 
 // How moving pixels were found by any process.

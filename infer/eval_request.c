@@ -100,6 +100,8 @@ static char *describe(const Session *session, const Dataset *dataset, const Eval
             session->raw ? ", raw weights" : "");
     fprintf(out, "steps: %d\nviews: %d\ninput views:", plan->steps, plan->views);
     for (int i = 0; i < request->views.count; i++) fprintf(out, " %d", request->views.v[i]);
+    fprintf(out, "\ndriven:");
+    for (int i = 0; i < request->driven.count; i++) fprintf(out, " %d", request->driven.v[i]);
     fprintf(out, "\nmeasured: %s%s\npictures: %s\n", request->motion_only ? "motion" : "pictures",
             request->seen_only ? ", seen pixels only" : "", request->pictures ? request->pictures : "none");
     for (int i = 0; i < plan->count; i++) {
@@ -133,6 +135,7 @@ Status eval_request_run(const Session *session, const Dataset *dataset, const Ev
                          .time_step = session->meta.time_step};
     EvalOptions options = {.time_step = session->meta.time_step,
                            .views = &request->views,
+                           .driven = &request->driven,
                            .seen_only = request->seen_only,
                            .motion_only = request->motion_only,
                            .pictures = request->pictures,

@@ -20,8 +20,8 @@ void eval_episodes_free(EvalEpisodes *episodes); // accepts {0}
 
 typedef struct EvalRequest {
     const EvalEpisodes *episodes;
-    IntList starts, views; // as in EvalChoice and EvalOptions
-    int steps;             // < 0: as in EvalChoice
+    IntList starts, views, driven; // as in EvalChoice and EvalOptions
+    int steps;                     // < 0: as in EvalChoice
     bool seen_only, motion_only;
     const char *pictures; // folder, created if missing; NULL: none
     const Log *log;       // progress, and a warning about starts that are left out

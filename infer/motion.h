@@ -16,6 +16,7 @@
 #define VPD_INFER_MOTION_H
 
 #include "base/line_fit.h"
+#include "base/options.h"
 #include "infer/metrics.h"
 #include "model/config.h"
 
@@ -35,6 +36,7 @@ typedef struct MotionStep {
     const uint16_t *object;                  // (N) 0 = background, k+1 = object k
     const double *position0, *position1;     // (O,3)
     const double *quaternion0, *quaternion1; // (O,4) w first, world from object; both NULL: objects do not rotate
+    const IntList *given;                    // objects that are not measured; NULL: none
     double up[3];                            // unit vector
 } MotionStep;
 

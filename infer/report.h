@@ -46,6 +46,7 @@ typedef struct Report {
     MotionTally *motion;                                // (METHOD_COUNT, steps+1)
     char model[512], data[512], split[64], moving[128]; // text of the heading; empty ones are left out
     int episodes, rollouts; // how many were measured (an episode may have several rollouts), for the heading
+    IntList driven;         // objects whose motion was given and is not measured
     double time_step;       // seconds; 0 = unknown
     double up[3];           // unit vector, of the last rollout; 0: unknown
     float *scratch;         // for metrics_ssim_map and its map

@@ -98,14 +98,21 @@ static json_t *up_json(const Report *report) {
     return vector_dot(up, up) > 0 ? json_pack("[f,f,f]", up[0], up[1], up[2]) : json_null();
 }
 
+static json_t *driven_json(const Report *report) {
+    json_t *list = json_array();
+    for (int i = 0; i < report->driven.count; i++) json_array_append_new(list, json_integer(report->driven.v[i]));
+    return list;
+}
+
 static bool put_heading(const Report *report, FILE *out) {
     const char *key;
-    json_t *value, *head = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o}", "format",
-                                     "vpd-eval", "version", 1, "vpd", version_number(), "commit", version_commit(),
-                                     "model", text_json(report->model), "data", text_json(report->data), "split",
-                                     text_json(report->split), "moving_pixels", text_json(report->moving), "episodes",
-                                     report->episodes, "rollouts", report->rollouts, "steps", report->steps,
-                                     "time_step_s", json_finite(report->time_step), "up", up_json(report));
+    json_t *value,
+        *head = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o}", "format",
+                          "vpd-eval", "version", 1, "vpd", version_number(), "commit", version_commit(), "model",
+                          text_json(report->model), "data", text_json(report->data), "split", text_json(report->split),
+                          "moving_pixels", text_json(report->moving), "driven_objects", driven_json(report), "episodes",
+                          report->episodes, "rollouts", report->rollouts, "steps", report->steps, "time_step_s",
+                          json_finite(report->time_step), "up", up_json(report));
     if (!head) return false;
     json_object_foreach(head, key, value) {
         fprintf(out, " \"%s\": ", key);

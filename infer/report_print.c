@@ -158,6 +158,9 @@ static void print_heading(const Report *report, FILE *out) {
     if (report->rollouts) fprintf(out, "rollouts      %d of %d episodes\n", report->rollouts, report->episodes);
     if (report->time_step > 0) fprintf(out, "step          %.4g s\n", report->time_step);
     if (report->moving[0]) fprintf(out, "moving        %s\n", report->moving);
+    for (int i = 0; i < report->driven.count; i++)
+        fprintf(out, "%s%d%s", i ? ", " : "driven        object ", report->driven.v[i],
+                i + 1 < report->driven.count ? "" : ": its true motion is given, and is not measured\n");
     double up[3];
     for (int c = 0; c < 3; c++) up[c] = round(100 * report->up[c]) / 100 + 0.0; // never -0
     if (vector_dot(up, up) > 0) fprintf(out, "up            (%.2f, %.2f, %.2f)\n", up[0], up[1], up[2]);

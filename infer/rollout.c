@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/stop.h"
 #include "files/rollout_ties.h"
+#include "infer/truth.h"
 #include "nn/backend.h"
 
 #include <ctype.h>
@@ -367,6 +368,8 @@ Status rollout_run(RolloutWorkspace *w, const Dataset *dataset, const RolloutReq
     Status status = history_read(w->model, dataset, &request->history, &history, err);
     if (status == STATUS_OK)
         status = rollout_begin(w, dataset_episode(dataset, request->history.episode), &history, out, err);
+    if (status == STATUS_OK && request->driven && request->driven->count)
+        status = truth_drive(dataset_episode(dataset, request->history.episode), request->driven, out, err);
     if (status == STATUS_OK) status = rollout_simulate(w, out, (size_t)request->steps, request->log, err);
     if (status == STATUS_OK) status = set_surroundings(dataset_episode(dataset, request->history.episode), out, err);
     if (status != STATUS_OK) rollout_file_free(out);

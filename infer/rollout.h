@@ -41,8 +41,9 @@ Status rollout_simulate(RolloutWorkspace *workspace, RolloutFile *rollout, size_
 
 typedef struct RolloutRequest {
     HistoryRequest history;
-    int steps;      // 0: step 0 alone
-    const Log *log; // progress; NULL: none
+    const IntList *driven; // objects whose true motion is given (infer/truth.h); NULL: none
+    int steps;             // 0: step 0 alone
+    const Log *log;        // progress; NULL: none
 } RolloutRequest;
 
 // Begin and simulate. Times and moving cameras are the episode's until its end.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/truth.h"
 
+#include "edit/edit.h"
 #include "infer/motion.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static Status check(const RolloutFile *r, const EpisodeInfo *info, Error *err) {
     if (info->O == 0 || !info->object_position)
@@ -71,5 +73,34 @@ Status truth_of_rollout(const RolloutFile *rollout, const EpisodeInfo *info, Rol
         }
     }
     free(motion);
+    return status;
+}
+
+// (rows, 7) where an object is in the frames of the present and the coming steps.
+static void take_poses(const EpisodeInfo *info, const RolloutFile *rollout, int object, size_t rows, double *out) {
+    for (size_t row = 0; row < rows; row++, out += 7) {
+        size_t frame = (size_t)rollout->first_frame + row * (size_t)rollout->frame_stride,
+               at = frame * (size_t)info->O + (size_t)object;
+        const double still[4] = {1, 0, 0, 0}, *turn = info->object_quaternion;
+        memcpy(out, info->object_position + 3 * at, 3 * sizeof *out);
+        memcpy(out + 3, turn ? turn + 4 * at : still, sizeof still);
+    }
+}
+
+Status truth_drive(const EpisodeInfo *info, const IntList *objects, RolloutFile *rollout, Error *err) {
+    Status status = check(rollout, info, err);
+    if (status != STATUS_OK) return status;
+    size_t rows = (size_t)((info->F - 1 - rollout->first_frame) / rollout->frame_stride) + 1;
+    double *pose = malloc(7 * rows * sizeof *pose);
+    if (!pose) return error_no_memory(err, "true poses");
+    for (int i = 0; i < objects->count && status == STATUS_OK; i++) {
+        if (objects->v[i] < 0 || objects->v[i] >= info->O)
+            status = error_set(err, STATUS_BAD_INPUT, "episode %s: expected a driven object from 0 to %d, found %d",
+                               info->name, info->O - 1, objects->v[i]);
+        if (status != STATUS_OK || rows < 2) continue;
+        take_poses(info, rollout, objects->v[i], rows, pose);
+        status = edit_drive_label(rollout, objects->v[i] + 1, rows, pose, err);
+    }
+    free(pose);
     return status;
 }

@@ -22,6 +22,7 @@ static MotionStep step_of(const Scene *scene) {
                         scene->position1,
                         scene->quaternion0,
                         scene->quaternion1,
+                        NULL,
                         {0, 0, 1}};
 }
 
@@ -80,6 +81,22 @@ static void test_perfect(void **state) {
     assert_close(mean_value(&tally.centre_motion), (sqrt(0.14) + sqrt(0.1525)) / 2, 1e-9, 0);
     assert_int_equal(tally.horizontal.count, 4);
     assert_int_equal(tally.vertical.count, 2);
+}
+
+// The motion of an object that was given says nothing.
+static void test_given(void **state) {
+    (void)state;
+    Scene scene;
+    MotionTally tally = {0}, all = {0};
+    const IntList given = {.count = 1, .v = {1}};
+    make_scene(&scene, 0.5);
+    MotionStep step = step_of(&scene);
+    assert_true(motion_add(&all, &step));
+    step.given = &given;
+    assert_true(motion_add(&tally, &step));
+    assert_int_equal(tally.error.count, 1);
+    assert_close(mean_value(&tally.centre_motion), sqrt(0.14), 1e-9, 0); // of object 0
+    assert_true(tally.floor_drift.count == all.floor_drift.count && tally.unseen == 0);
 }
 
 static void test_half_the_motion(void **state) {
@@ -205,10 +222,10 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_perfect),        cmocka_unit_test(test_half_the_motion),
-        cmocka_unit_test(test_up_axis),        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_rigid_residual), cmocka_unit_test(test_planted_error),
-        cmocka_unit_test(test_turning_unseen),
+        cmocka_unit_test(test_perfect),         cmocka_unit_test(test_given),
+        cmocka_unit_test(test_half_the_motion), cmocka_unit_test(test_up_axis),
+        cmocka_unit_test(test_counts),          cmocka_unit_test(test_rigid_residual),
+        cmocka_unit_test(test_planted_error),   cmocka_unit_test(test_turning_unseen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ static void add_motion(Report *report) {
     const double here[3] = {0, 0, 0}, there[3] = {0.1, 0, -0.2};
     for (int i = 0; i < 18; i++) after[i] = before[i] + (i < 12 ? (float)there[i % 3] * 0.5f : 0);
     for (int step = 1; step <= STEPS; step++) {
-        MotionStep s = {6, 1, before, after, object, here, there, NULL, NULL, {0, 0, 1}};
+        MotionStep s = {6, 1, before, after, object, here, there, NULL, NULL, NULL, {0, 0, 1}};
         assert_true(motion_add(report_motion(report, METHOD_MODEL, step), &s));
     }
 }

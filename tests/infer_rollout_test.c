@@ -4,6 +4,7 @@
 #include "base/stop.h"
 #include "infer/film.h"
 #include "infer/session.h"
+#include "infer/truth.h"
 #include "tests/infer_world.h"
 
 #include <signal.h>
@@ -97,6 +98,45 @@ static void a_saved_rollout_goes_on(void **state) {
 }
 
 // A file may hold features of each step for a model that does not change them.
+// The ball goes where it was recorded, whatever the weights say, and is free behind the end of the recording.
+static void driven_as_recorded(void **state) {
+    (void)state;
+    static const char *const bodies[] = {"gnn.graph=bodies", NULL}, *const graph[] = {"gnn.graph=hierarchical", NULL};
+    const IntList ball = {.count = 1, .v = {0}}, nothing = {.count = 1, .v = {7}};
+    World world;
+    Error err = {0};
+    RolloutFile r, truth;
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, bodies, true);
+    RolloutRequest request = {
+        .history = {.episode = 0, .start = 2, .time_step = WORLD_STEP}, .driven = &ball, .steps = 8};
+    assert_status_ok(rollout_run(&world.workspace, world.dataset, &request, &r, &err), err);
+    assert_status_ok(truth_of_rollout(&r, dataset_episode(world.dataset, 0), &truth, &err), err);
+    assert_int_equal(truth.steps, 5);
+    assert_true(world_motion(&truth, 0, 5) > 0.1);
+    size_t count = 0, N = r.sets[0].N;
+    for (size_t step = 1; step <= 5; step++)
+        for (size_t i = 0; i < N; i++) {
+            if (r.sets[0].labels[i] != 1) continue;
+            count++;
+            for (size_t c = 0; c < 3; c++)
+                assert_close((double)rollout_positions(&r, step)[3 * i + c],
+                             (double)rollout_positions(&truth, step)[3 * i + c], 1e-5, 0);
+        }
+    assert_true(count > 50);
+    assert_true(world_motion(&r, 5, 6) > 0);
+    rollout_file_free(&truth);
+    rollout_file_free(&r);
+    request.driven = &nothing;
+    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
+                        "expected a driven object from 0 to 0, found 7");
+    request.driven = &ball;
+    world_model(&world, graph, false);
+    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
+                        "only bodies can be driven");
+    world_close(&world);
+}
+
 static void features_are_kept(void **state) {
     (void)state;
     static const char *const bodies[] = {"gnn.graph=bodies", NULL};
@@ -349,15 +389,11 @@ static void sessions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(untrained_stands_still),
-        cmocka_unit_test(a_saved_rollout_goes_on),
-        cmocka_unit_test(features_are_kept),
-        cmocka_unit_test(memory_stays_bounded),
-        cmocka_unit_test(odd_inputs_work),
-        cmocka_unit_test(views_and_strides),
-        cmocka_unit_test(episodes_by_name),
-        cmocka_unit_test(what_goes_wrong),
-        cmocka_unit_test(sessions),
+        cmocka_unit_test(untrained_stands_still), cmocka_unit_test(a_saved_rollout_goes_on),
+        cmocka_unit_test(driven_as_recorded),     cmocka_unit_test(features_are_kept),
+        cmocka_unit_test(memory_stays_bounded),   cmocka_unit_test(odd_inputs_work),
+        cmocka_unit_test(views_and_strides),      cmocka_unit_test(episodes_by_name),
+        cmocka_unit_test(what_goes_wrong),        cmocka_unit_test(sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

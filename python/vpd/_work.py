@@ -77,7 +77,7 @@ def train(config: Optional[PathLike] = None, options: Optional[Mapping[str, Any]
 def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[str] = None,
              episodes: Sequence[Union[str, int]] = (), starts: Optional[Sequence[int]] = None, steps: Optional[int] = None,
              input_views: Optional[Sequence[int]] = None, seen: bool = False, motion: bool = False,
-             pictures: Optional[PathLike] = None) -> dict:
+             driven: Optional[Sequence[int]] = None, pictures: Optional[PathLike] = None) -> dict:
     """Compares a model's predictions with a data set; returns the report of `vpd eval --json` (docs/evaluation.md).
 
     "pictures" has PSNR (dB), SSIM and depth error (metres) for each step and view, "motion" the error of positions (metres).
@@ -88,19 +88,21 @@ def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[s
     steps: number of predicted steps (default: 12, or as many as all episodes allow); 0: only reconstruct the present frame.
     input_views: the model's input views (default: all that are not held out).
     seen: measure only pixels whose point an input view saw at step 0.  motion: measure only motion: fast, since nothing is drawn.
+    driven: objects that move as the recording says, such as a gripper: their numbers. They are not measured.
     pictures: folder for the drawn pictures, beside the true ones."""
     if not isinstance(model, Model):
         with Model(model) as opened:
             return evaluate(opened, data, split=split, episodes=episodes, starts=starts, steps=steps, input_views=input_views,
-                            seen=seen, motion=motion, pictures=pictures)
+                            seen=seen, motion=motion, driven=driven, pictures=pictures)
     if steps is not None and steps < 0:
         raise c.InputError(f"steps: expected 0 or more, found {steps}")
     names = [_text(str(episode), "episodes") for episode in episodes]
     (start_list, start_count), (view_list, view_count) = _numbers(starts, "starts"), _numbers(input_views, "input_views")
+    driven_list, driven_count = _numbers(driven, "driven")
     options = c.EvaluateOptions(split=_words(split, "split"), episodes=_texts(names), episode_count=len(names), starts=start_list,
                                 start_count=start_count, input_views=view_list, input_view_count=view_count,
                                 steps=0 if steps is None else steps or -1, seen=bool(seen), motion=bool(motion),
-                                pictures=_optional(pictures))
+                                pictures=_optional(pictures), driven=driven_list, driven_count=driven_count)
     return call_report("vpd_model_evaluate", model._pointer, _path(data), ctypes.byref(options))
 
 

@@ -15,6 +15,17 @@ expect 0 "  - remove: {label: \"object 0\"}" "" "$VPD" edit "$folder/a.h5" --sho
 expect 0 "s for the edits" "" "$VPD" edit -q "$in" --step 2 --do "throw: {moving: true, velocity: [0, 0, 2]}" --time -o "$folder/b.h5"
 expect 0 "  # at step 2 of a rollout (--step 2):" "" "$VPD" edit "$folder/b.h5" --show-history
 
+# What is driven goes where it is told, also behind a list, a history and a file; the other object does not.
+expect 0 "1 edit (episode" "drive: " "$VPD" edit "$in" --do "drive: {label: object 0, velocity: [0, 0, 2.4], steps: 2}" -o "$folder/driven.h5"
+expect 0 "driven_bodies    1" "" "$VPD" inspect "$folder/driven.h5"
+expect 0 "  - drive: {label: \"object 0\", velocity: [0, 0, 2.4], steps: 2}" "" "$VPD" edit "$folder/driven.h5" --show-history
+expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/driven.h5" --steps 2 --threads 1 -o "$folder/driven2.h5"
+"$VPD" edit "$folder/driven2.h5" --step 2 --show-labels > "$folder/after"
+height() { sed -n "s/.*centre *[-0-9.]* *[-0-9.]* *\([-0-9.]*\) *$2\$/\1/p" "$1"; }
+"$VPD" edit "$in" --show-labels > "$folder/before"
+rise=$(awk "BEGIN { printf \"%.2f\", $(height "$folder/after" "object 0") - $(height "$folder/before" "object 0") }")
+[ "$rise" = 0.20 ] || fail "object 0 was driven upwards by 0.2 m, and rose by $rise"
+
 # The result goes into rollout and render as it is, and is edited again.
 expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/a.h5" --steps 2 --threads 1 -o "$folder/a2.h5"
 expect 0 "3 frames" "*" "$VPD" render -q "$folder/a2.h5" --views 0 --no-truth --size 16x16 --threads 1 -o "$folder/a2.gif"

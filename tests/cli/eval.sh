@@ -33,6 +33,11 @@ expect 0 "MOTION OF OBJECT PARTICLES" "" "$VPD" eval -q "$run" "$data" --starts 
 expect_words "pictures  not measured" "$folder/stdout" "the verdict of --motion"
 grep -q "VIEWS\|PSNR\|moving " "$folder/stdout" && fail "--motion prints pictures' figures"
 
+# An object that moves as recorded is not measured; the only one of this episode leaves nothing.
+expect 0 "driven        object 0: its true motion is given, and is not measured" "" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 2 --steps 3 --motion --driven 0 -o "$folder/driven.json"
+grep -q '"driven_objects": \[0\]' "$folder/driven.json" || fail "the JSON file does not name driven objects"
+grep -q '"driven_objects": \[\]' "$folder/a.json" || fail "the JSON file names driven objects where there are none"
+
 # Starts that do not fit are named; the rest is measured. Reconstruction alone; one episode.
 expect 0 "2 of 2 episodes" "warning: too short for 5 steps: 000001 start 4, 000002 start 4" "$VPD" eval "$run" "$data" --starts 2,4 --steps 5
 expect 0 "1 of 1 episodes" "" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 8 --steps 0 --raw

@@ -29,7 +29,7 @@ done
 expect 0 "" "" dpkg-deb -x "$deb" "$folder/root"
 expect 0 "$folder/root/usr/share/vpd" "" "$folder/root/usr/bin/vpd" version
 for file in bin/vpd include/vpd.h lib/libvpd.so.0 share/man/man1/vpd.1 share/man/man1/vpd-train.1 share/doc/vpd/LICENSE share/doc/vpd/docs/install.md \
-  share/vpd/data/mujoco_blocks_sample.h5 share/vpd/data/mujoco_blocks_more.h5 share/vpd/data/mujoco_blocks_demo.txt share/vpd/demo/carried.h5 share/vpd/demo/demo.yaml \
+  share/vpd/data/mujoco_blocks_sample.h5 share/vpd/data/mujoco_blocks_more.h5 share/vpd/data/mujoco_blocks_demo.txt share/vpd/data/mujoco_pusher.h5 share/vpd/demo/carried.h5 share/vpd/demo/demo.yaml \
   share/bash-completion/completions/vpd share/zsh/vendor-completions/_vpd; do
   [ -e "$folder/root/usr/$file" ] || fail "the package lacks $file"
 done

@@ -35,6 +35,11 @@ if "$python" -c 'import h5py' 2>/dev/null; then
   for file in as_seen.png edited.png edited_later.png edited.h5; do
     [ -s "$folder/example/$file" ] || fail "the second example made no $file"
   done
+  # A push brings the block much nearer to its goal than no push.
+  expect 0 "48 pushes" "" "$python" "$VPD_SOURCE/python/examples/plan_push.py" "$folder/example"
+  left=$(sed -n 's/.*leaves the block \([0-9]*\)\..*/\1/p' "$folder/stdout")
+  [ "${left:-99}" -lt 10 ] || fail "the best push is bad: $(cat "$folder/stdout")"
+  [ -s "$folder/example/pushed.h5" ] || fail "the third example made no pushed.h5"
 fi
 
 # The wheel has the library in it, which is taken from this build: nothing is compiled and nothing is downloaded.
