@@ -29,6 +29,10 @@ static const HostileItem items[] = {
     {"surface/triangles", H5_I32, 2, {2, 3}},
     {"surface/springs", H5_I32, 2, {3, 2}},
     {"surface/touching", H5_U8, 2, {3, 4}},
+    {"drives", 0, 0, {0}},
+    {"drives/body", H5_I32, 1, {2}},
+    {"drives/step", H5_I32, 1, {2}},
+    {"drives/motion", H5_F64, 3, {2, 4, 4}},
     {"time", H5_F64, 1, {3}},
     {"cameras/intrinsics", H5_F64, 3, {1, 3, 3}},
     {"cameras/world_from_camera", H5_F64, 4, {1, 1, 4, 4}},
@@ -42,7 +46,7 @@ static const HostileItem items[] = {
 };
 
 static double sound_value(const char *path, size_t i) {
-    if (strstr(path, "world_from_camera")) return i % 16 % 5 == 0;
+    if (strstr(path, "world_from_camera") || strstr(path, "motion")) return i % 16 % 5 == 0;
     if (strstr(path, "intrinsics")) return i % 9 % 4 == 0 ? 10 : 0;
     if (strstr(path, "size")) return 8;
     if (strstr(path, "ties") || strstr(path, "surface")) return (double)(i % 4);

@@ -104,12 +104,13 @@ export const MARKUP = `
       <div class="triple">${numbers('vector', 'metres, or metres a second,')}</div>
       <div class="buttons">
         <button type="button" data-do="throw" title="Add this velocity, m/s (T). Or hold T and drag an arrow.">Throw</button>
+        <button type="button" data-do="drive" title="Moves it with this velocity, m/s, for as many steps as below, whatever it meets">Drive</button>
         <button type="button" data-do="move" title="Move by this many metres (M). Or hold M and drag.">Move</button>
         <button type="button" data-do="rotate" title="Turn by so many degrees about x, y and z (R). Or hold R and drag around it.">Rotate</button>
         <button type="button" data-do="copy" title="A copy, this many metres away (C)">Copy</button>
         <button type="button" data-do="remove" title="Delete it (Delete)">Delete</button>
       </div>
-      <p class="small">Throw takes metres a second, rotate degrees, the others metres. Or drag the arrows and rings on the picture, or anywhere with T, M or R held down (Shift: upwards).</p>
+      <p class="small">Throw and drive take metres a second, rotate degrees, the others metres. Or drag the arrows and rings on the picture, or anywhere with T, M or R held down (Shift: upwards).</p>
       <div class="row"><label for="like-ID">Colours</label><select id="like-ID" data-set="like"></select><button type="button" data-do="recolour" title="Take the colours of this body">Take</button></div>
       <div class="row"><label for="name-ID">Label</label><input id="name-ID" type="text" data-set="name" placeholder="name"><button type="button" data-do="name">Set</button></div>
     </div>
