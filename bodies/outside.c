@@ -152,10 +152,9 @@ static void leave_each_other(const BodySet *set, size_t a, size_t b, RigidMotion
     if (!(depth > 0) || !isfinite(depth)) return;
     Shape now_a = shape_of(set, a, NULL), now_b = shape_of(set, b, NULL);
     depth -= depth_of(&now_a, &now_b, was);
-    double share = set->given[a] ? 0 : set->given[b] ? 1 : 0.5; // of a; what is driven does not give way
     for (int c = 0; c < 3 && depth > 0; c++) {
-        motion[a].to[c] -= share * depth * out[c];
-        motion[b].to[c] += (1 - share) * depth * out[c];
+        motion[a].to[c] -= depth / 2 * out[c];
+        motion[b].to[c] += depth / 2 * out[c];
     }
 }
 
@@ -202,7 +201,7 @@ void bodies_stay_outside(const BodySet *set, const BodyScales *scales, int threa
         size_t first = set->first_body[w], last = set->first_body[w + 1];
         for (size_t a = first; a < last; a++)
             for (size_t b = a + 1; b < last && has_hull(set, a); b++)
-                if (has_hull(set, b) && !(set->given[a] && set->given[b])) leave_each_other(set, a, b, motion);
+                if (has_hull(set, b) && !set->given[a] && !set->given[b]) leave_each_other(set, a, b, motion);
         double slack = slack_of(set, w);
         for (size_t b = first; b < last; b++)
             if (!set->given[b]) leave_surfaces(set, w, b, scales->reach, slack, &motion[b]);

@@ -20,9 +20,9 @@ void surfaces_about(const BodySet *set, size_t window, const real *middle, const
 // and the distance is `reach`. *sign turns its normal to the side of the middle.
 const SurfacePatch *surface_near(const NearPatches *near, const real *x, real *distance, real *sign);
 
-// Changes the motions (bodies): apart where two that have a hull would be deeper in each other than they are, each by
-// half, or the one that is not driven; then along the normals of surfaces, until no node or point of a hull is deeper
-// behind one than it is, or than three times the median roughness of the patches.
+// Changes the motions (bodies) of those that are free: apart where two that have a hull would be deeper in each other
+// than they are, each by half; then along the normals of surfaces, until no node or point of a hull is deeper behind
+// one than it is, or than three times the median roughness of the patches.
 void bodies_stay_outside(const BodySet *set, const BodyScales *scales, int threads, RigidMotion *motion);
 
 #endif
