@@ -24,38 +24,68 @@ static const double HEIGHTS = 4;       // or so many times that of those around 
 
 // ---- particles near to each other
 
-// Some of the particles, in the tape's memory.
+// Some of the particles of all scenes, scene by scene, in the tape's memory.
 typedef struct Group {
-    size_t count;
-    int32_t *particle; // (count)
-    real *x;           // (count, 3)
+    size_t count, scenes;
+    int32_t *first;      // (scenes + 1) where each scene begins
+    real *x;             // (count, 3)
+    const real **colour; // (count) rgb of each
+    int32_t **body;      // (count) where the number of its body stands
 } Group;
 
-static Group group_of(Tape *tape, size_t count, const real *x, const int32_t *body, bool moves) {
-    Group out = {.particle = tape_context(tape, (count + 1) * sizeof *out.particle),
-                 .x = tape_context(tape, (3 * count + 1) * sizeof *out.x)};
-    for (size_t i = 0; i < count && !tape->device->failed; i++) {
-        if ((body[i] >= 0) != moves) continue;
-        memcpy(out.x + 3 * out.count, x + 3 * i, 3 * sizeof *x);
-        out.particle[out.count++] = (int32_t)i;
+static Group group_make(Tape *tape, size_t scenes, size_t room) {
+    return (Group){.scenes = scenes,
+                   .first = tape_context(tape, (scenes + 1) * sizeof(int32_t)),
+                   .x = tape_context(tape, (3 * room + 1) * sizeof(real)),
+                   .colour = tape_context(tape, (room + 1) * sizeof(real *)),
+                   .body = tape_context(tape, (room + 1) * sizeof(int32_t *))};
+}
+
+static void group_add(Group *group, const real *x, const real *colour, int32_t *body) {
+    memcpy(group->x + 3 * group->count, x, 3 * sizeof *x);
+    group->colour[group->count] = colour;
+    group->body[group->count++] = body;
+}
+
+// Those of bodies, or those that stand still, of scenes with bodies. bodies (scenes): their numbers of bodies.
+static Group group_of(Tape *tape, size_t scenes, const LabelledParticles *all, const size_t *bodies, bool moves) {
+    size_t room = 0;
+    for (size_t s = 0; s < scenes; s++) room += bodies[s] ? all[s].count : 0;
+    Group out = group_make(tape, scenes, room);
+    for (size_t s = 0; s < scenes && !tape->device->failed; s++) {
+        const LabelledParticles *p = &all[s];
+        for (size_t i = 0; i < p->count && bodies[s]; i++)
+            if ((p->body[i] >= 0) == moves) group_add(&out, p->x + 3 * i, p->colour + 3 * i, &p->body[i]);
+        out.first[s + 1] = (int32_t)out.count;
     }
     return out;
 }
 
-// (to, k) of the group, nearest first, -1 where there are fewer; `self` as in KnnArgs. NULL if memory is short.
-static int32_t *nearest(Tape *tape, const Group *group, size_t to, const real *x, const int32_t *self, int k) {
-    int32_t *out = tape_context(tape, (to * (size_t)k + 1) * sizeof *out);
-    KnnArgs args = {
-        .points = group->count, .queries = to, .point = group->x, .query = x, .self = self, .k = k, .index = out};
+// For each particle of `to`, its k nearest of `of` in its scene (to, k), nearest first, -1 where there are fewer;
+// `self` as in KnnArgs. NULL if memory is short.
+static int32_t *nearest(Tape *tape, const Group *of, const Group *to, const int32_t *self, int k) {
+    int32_t *out = tape_context(tape, (to->count * (size_t)k + 1) * sizeof *out);
+    KnnArgs args = {.points = of->count,
+                    .queries = to->count,
+                    .point = of->x,
+                    .query = to->x,
+                    .point_scenes = {of->scenes, of->first},
+                    .query_scenes = {to->scenes, to->first},
+                    .self = self,
+                    .k = k,
+                    .index = out};
     if (!tape->device->failed) knn_host(tape->device, &args);
     return tape->device->failed ? NULL : out;
 }
 
 // ---- the surfaces of bodies
 
-// The particles of bodies, with the body of each and the normal of its surface there.
+// The particles of bodies, with the body of each and the normal of its surface there. Bodies of all scenes are numbered
+// together.
 typedef struct Movers {
     Group group;
+    size_t bodies;
+    int32_t *number;      // (bodies) of each in its own scene
     int32_t *body, *next; // (count)
     real *normal;         // (count, 3) outward
     double *middle;       // (bodies, 3) sum of places
@@ -64,10 +94,10 @@ typedef struct Movers {
     const int32_t *near;  // (count, LISTED), itself among them
 } Movers;
 
-static void find_colours(Movers *m, size_t bodies, const real *colour) {
-    memset(m->colour, 0, 3 * bodies * sizeof *m->colour);
+static void find_colours(Movers *m) {
+    memset(m->colour, 0, 3 * m->bodies * sizeof *m->colour);
     for (size_t k = 0; k < 3 * m->group.count; k++)
-        m->colour[3 * (size_t)m->body[k / 3] + k % 3] += (double)colour[3 * (size_t)m->group.particle[k / 3] + k % 3];
+        m->colour[3 * (size_t)m->body[k / 3] + k % 3] += (double)m->group.colour[k / 3][k % 3];
 }
 
 // Whether two bodies have different hues, c / (c_1 + c_2 + c_3 + 0.1) of their mean colour c.
@@ -79,9 +109,9 @@ static bool differ(const Movers *m, int32_t a, int32_t b) {
     return apart > HUE * HUE;
 }
 
-static void find_middles(Movers *m, size_t bodies) {
-    memset(m->middle, 0, 3 * bodies * sizeof *m->middle);
-    memset(m->size, 0, bodies * sizeof *m->size);
+static void find_middles(Movers *m) {
+    memset(m->middle, 0, 3 * m->bodies * sizeof *m->middle);
+    memset(m->size, 0, m->bodies * sizeof *m->size);
     for (size_t i = 0; i < m->group.count; i++) {
         for (size_t c = 0; c < 3; c++) m->middle[3 * (size_t)m->body[i] + c] += (double)m->group.x[3 * i + c];
         m->size[m->body[i]]++;
@@ -168,10 +198,10 @@ static int32_t judge(const Movers *m, size_t i, bool last, double dispute) {
 }
 
 // All particles are judged before any is changed.
-static void settle_movers(Movers *m, size_t bodies, const real *colour, double dispute) {
+static void settle_movers(Movers *m, double dispute) {
     for (int round = 0; round <= ROUNDS; round++) {
-        find_middles(m, bodies);
-        find_colours(m, bodies, colour);
+        find_middles(m);
+        find_colours(m);
         for (size_t i = 0; i < m->group.count; i++) find_normal(m, i);
         for (size_t i = 0; i < m->group.count; i++) m->next[i] = judge(m, i, round == ROUNDS, dispute);
         if (round < ROUNDS) memcpy(m->body, m->next, m->group.count * sizeof *m->body);
@@ -198,20 +228,22 @@ static double height_of(const Group *still, const real *x, const int32_t *near, 
     return fabs(own) > fmax(least, HEIGHTS * sqrt(square)) ? fabs(own) : 0;
 }
 
-// Those that stand still and are among the nearest of a particle of a body, by index in `still`.
-static Group find_candidates(Tape *tape, const Group *still, const Movers *m) {
-    Group out = {.particle = tape_context(tape, (still->count + 1) * sizeof *out.particle),
-                 .x = tape_context(tape, (3 * still->count + 1) * sizeof *out.x)};
+// Those that stand still and are among the nearest of a particle of a body. self (candidates): the number of each in
+// `still`.
+static Group find_candidates(Tape *tape, const Group *still, const Movers *m, int32_t *self) {
+    Group out = group_make(tape, still->scenes, still->count);
     bool *is = tape_context(tape, still->count + 1);
-    const int32_t *near = nearest(tape, still, m->group.count, m->group.x, NULL, SURFACE);
+    const int32_t *near = nearest(tape, still, &m->group, NULL, SURFACE);
     if (!near) return (Group){0};
-    memset(is, 0, still->count);
     for (size_t k = 0; k < m->group.count * SURFACE; k++)
         if (near[k] >= 0) is[near[k]] = true;
-    for (size_t i = 0; i < still->count; i++) {
-        if (!is[i]) continue;
-        memcpy(out.x + 3 * out.count, still->x + 3 * i, 3 * sizeof *out.x);
-        out.particle[out.count++] = (int32_t)i;
+    for (size_t s = 0; s < still->scenes; s++) {
+        for (size_t i = (size_t)still->first[s]; i < (size_t)still->first[s + 1]; i++) {
+            if (!is[i]) continue;
+            self[out.count] = (int32_t)i;
+            group_add(&out, still->x + 3 * i, still->colour[i], still->body[i]);
+        }
+        out.first[s + 1] = (int32_t)out.count;
     }
     return out;
 }
@@ -228,44 +260,59 @@ static int32_t body_around(const Movers *m, const real *x, const int32_t *near, 
     return least < height ? best : -1;
 }
 
-static void settle_still(Tape *tape, double extent, const Group *still, const Movers *m, int32_t *body) {
-    Group who = find_candidates(tape, still, m);
+static int32_t number_of(const Movers *m, int32_t body) { return body < 0 ? body : m->number[body]; }
+
+static void settle_still(Tape *tape, double extent, const Group *still, const Movers *m) {
+    int32_t *self = tape_context(tape, (still->count + 1) * sizeof *self);
+    Group who = find_candidates(tape, still, m, self);
     if (tape->device->failed || !who.count) return;
-    const int32_t *around = nearest(tape, still, who.count, who.x, who.particle, SURFACE),
-                  *near = nearest(tape, &m->group, who.count, who.x, NULL, LISTED);
+    const int32_t *around = nearest(tape, still, &who, self, SURFACE),
+                  *near = nearest(tape, &m->group, &who, NULL, LISTED);
     for (size_t i = 0; i < who.count && around && near; i++) {
         const real *x = who.x + 3 * i;
         double height = height_of(still, x, around + i * SURFACE, STANDS_OUT * extent);
         if (height > 0 && height < PLANE * extent)
-            body[still->particle[who.particle[i]]] = body_around(m, x, near + i * LISTED, height, DISPUTE * extent);
+            *who.body[i] = number_of(m, body_around(m, x, near + i * LISTED, height, DISPUTE * extent));
     }
 }
 
 // ---- all of it
 
-static size_t numbers_of(size_t count, const int32_t *body) {
+static size_t bodies_of(const LabelledParticles *p) {
     int32_t most = -1;
-    for (size_t i = 0; i < count; i++) most = body[i] > most ? body[i] : most;
+    for (size_t i = 0; i < p->count; i++) most = p->body[i] > most ? p->body[i] : most;
     return (size_t)(most + 1);
 }
 
-void body_labels_settle(Tape *tape, double extent, size_t count, const real *x, const real *colour, int32_t *body) {
-    size_t bodies = numbers_of(count, body);
-    if (!bodies) return;
-    Movers m = {.group = group_of(tape, count, x, body, true)};
-    Group still = group_of(tape, count, x, body, false);
-    size_t n = m.group.count;
+// Gives the particles of bodies, and the bodies of all scenes, their numbers. bodies (scenes): how many each has.
+static Movers find_movers(Tape *tape, size_t scenes, const LabelledParticles *all, const size_t *bodies) {
+    Movers m = {.group = group_of(tape, scenes, all, bodies, true)};
+    size_t n = m.group.count, first = 0;
+    for (size_t s = 0; s < scenes; s++) m.bodies += bodies[s];
+    m.number = tape_context(tape, m.bodies * sizeof *m.number);
     m.body = tape_context(tape, (n + 1) * sizeof *m.body);
     m.next = tape_context(tape, (n + 1) * sizeof *m.next);
     m.normal = tape_context(tape, (3 * n + 1) * sizeof *m.normal);
-    m.middle = tape_context(tape, 3 * bodies * sizeof *m.middle);
-    m.colour = tape_context(tape, 3 * bodies * sizeof *m.colour);
-    m.size = tape_context(tape, bodies * sizeof *m.size);
+    m.middle = tape_context(tape, 3 * m.bodies * sizeof *m.middle);
+    m.colour = tape_context(tape, 3 * m.bodies * sizeof *m.colour);
+    m.size = tape_context(tape, m.bodies * sizeof *m.size);
+    for (size_t s = 0; s < scenes && !tape->device->failed; first += bodies[s++]) {
+        for (size_t b = 0; b < bodies[s]; b++) m.number[first + b] = (int32_t)b;
+        for (int32_t i = m.group.first[s]; i < m.group.first[s + 1]; i++) m.body[i] = (int32_t)first + *m.group.body[i];
+    }
+    return m;
+}
+
+void body_labels_settle(Tape *tape, double extent, size_t scenes, const LabelledParticles *particles) {
+    size_t *bodies = tape_context(tape, (scenes + 1) * sizeof *bodies), all = 0;
+    for (size_t s = 0; bodies && s < scenes; s++) all += bodies[s] = bodies_of(&particles[s]);
+    if (!all) return;
+    Movers m = find_movers(tape, scenes, particles, bodies);
+    Group still = group_of(tape, scenes, particles, bodies, false);
     if (tape->device->failed) return;
-    for (size_t i = 0; i < n; i++) m.body[i] = body[m.group.particle[i]];
-    m.near = nearest(tape, &m.group, n, m.group.x, NULL, LISTED);
+    m.near = nearest(tape, &m.group, &m.group, NULL, LISTED);
     if (!m.near) return;
-    settle_movers(&m, bodies, colour, DISPUTE * extent);
-    if (still.count) settle_still(tape, extent, &still, &m, body);
-    for (size_t i = 0; i < n; i++) body[m.group.particle[i]] = m.next[i];
+    settle_movers(&m, DISPUTE * extent);
+    if (still.count) settle_still(tape, extent, &still, &m);
+    for (size_t i = 0; i < m.group.count; i++) *m.group.body[i] = number_of(&m, m.next[i]);
 }

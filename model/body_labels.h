@@ -8,9 +8,15 @@
 
 enum { BODY_DISPUTED = -2 }; // a particle that may as well be of another body
 
-// body (count): number of each particle's body, or -1 if it stands still. Particles take the body whose surface they
-// lie on, or become BODY_DISPUTED. x (count, 3) metres, colour (count, 3) rgb in [0,1], extent: X, metres. If memory is
-// short, the device is marked as failed.
-void body_labels_settle(Tape *tape, double extent, size_t count, const real *x, const real *colour, int32_t *body);
+// Particles of a scene, in host memory.
+typedef struct LabelledParticles {
+    size_t count;
+    const real *x, *colour; // (count, 3) metres; rgb in [0,1]
+    int32_t *body;          // (count) number of each particle's body, or -1 if it stands still
+} LabelledParticles;
+
+// Particles of each scene take the body whose surface they lie on, or become BODY_DISPUTED. extent: X, metres. If
+// memory is short, the device is marked as failed.
+void body_labels_settle(Tape *tape, double extent, size_t scenes, const LabelledParticles *particles);
 
 #endif

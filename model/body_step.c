@@ -12,38 +12,50 @@ void body_step_free(BodyStep *step) {
     body_inputs_free(&step->inputs);
 }
 
-SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const MotionField *field, double colour_length,
-                            double extent, size_t count, const real *position, const real *colour, const real *moving) {
-    size_t room = count + field->count + 1;
-    SceneBodies out = {.body = tape_context(tape, room * sizeof *out.body),
-                       .before = tape_context(tape, 3 * room * sizeof *out.before),
-                       .now = tape_context(tape, 3 * room * sizeof *out.now),
-                       .image = tape_context(tape, room)};
-    double *x = tape_context(tape, (3 * count + 1) * sizeof *x); // in the field's frame
-    if (tape->device->failed) return (SceneBodies){0};
-#pragma omp parallel for schedule(static) num_threads(tape->device->threads) if (count > 64)
-    for (size_t i = 0; i < count; i++) {
-        observation_turn_back(
-            observation,
-            (const double[3]){(double)position[3 * i], (double)position[3 * i + 1], (double)position[3 * i + 2]},
-            x + 3 * i);
-        out.body[i] = moving[i] > 0 ? motion_field_body(field, colour_length, x + 3 * i, colour + 3 * i) : -1;
+// By the field alone. x (count, 3): the particles in the field's frame.
+static void find_bodies(Tape *tape, const BodiesInput *in, double colour_length, double *x, int32_t *body) {
+#pragma omp parallel for schedule(static) num_threads(tape->device->threads) if (in->count > 64)
+    for (size_t i = 0; i < in->count; i++) {
+        const real *position = in->position + 3 * i;
+        observation_turn_back(in->observation,
+                              (const double[3]){(double)position[0], (double)position[1], (double)position[2]},
+                              x + 3 * i);
+        body[i] = in->moving[i] > 0 ? motion_field_body(in->field, colour_length, x + 3 * i, in->colour + 3 * i) : -1;
     }
-    body_labels_settle(tape, extent, count, position, colour, out.body);
-    if (tape->device->failed) return (SceneBodies){0};
-    out.count = count;
-    memset(out.image, 0, count);
-    memcpy(out.now, position, 3 * count * sizeof *position);
-    memcpy(out.before, position, 3 * count * sizeof *position);
-#pragma omp parallel for schedule(static) num_threads(tape->device->threads) if (count > 64)
-    for (size_t i = 0; i < count; i++) {
+}
+
+static void find_before(Tape *tape, const BodiesInput *in, const double *x, SceneBodies *out) {
+    out->count = in->count;
+    memcpy(out->now, in->position, 3 * in->count * sizeof *out->now);
+    memcpy(out->before, in->position, 3 * in->count * sizeof *out->before);
+#pragma omp parallel for schedule(static) num_threads(tape->device->threads) if (in->count > 64)
+    for (size_t i = 0; i < in->count; i++) {
         double before[3], turned[3];
-        if (out.body[i] < 0) continue;
-        motion_field_before(field, out.body[i], x + 3 * i, before);
-        observation_turn(observation, before, turned);
-        for (size_t c = 0; c < 3; c++) out.before[3 * i + c] = (real)turned[c];
+        if (out->body[i] < 0) continue;
+        motion_field_before(in->field, out->body[i], x + 3 * i, before);
+        observation_turn(in->observation, before, turned);
+        for (size_t c = 0; c < 3; c++) out->before[3 * i + c] = (real)turned[c];
     }
-    return out;
+}
+
+void scene_bodies_find(Tape *tape, double colour_length, double extent, size_t scenes, const BodiesInput *in,
+                       SceneBodies *out) {
+    LabelledParticles *particles = tape_context(tape, scenes * sizeof *particles);
+    double **x = tape_context(tape, scenes * sizeof *x);
+    for (size_t s = 0; s < scenes; s++) {
+        size_t room = in[s].count + in[s].field->count + 1;
+        out[s] = (SceneBodies){.body = tape_context(tape, room * sizeof *out->body),
+                               .before = tape_context(tape, 3 * room * sizeof *out->before),
+                               .now = tape_context(tape, 3 * room * sizeof *out->now),
+                               .image = tape_context(tape, room)};
+        double *there = tape_context(tape, (3 * in[s].count + 1) * sizeof *there);
+        if (tape->device->failed) return;
+        x[s] = there;
+        particles[s] = (LabelledParticles){in[s].count, in[s].position, in[s].colour, out[s].body};
+        find_bodies(tape, &in[s], colour_length, there, out[s].body);
+    }
+    body_labels_settle(tape, extent, scenes, particles);
+    for (size_t s = 0; s < scenes && !tape->device->failed; s++) find_before(tape, &in[s], x[s], &out[s]);
 }
 
 static void add_image(const Observation *observation, const MotionField *field, size_t point, SceneBodies *bodies) {

@@ -32,10 +32,18 @@ typedef struct BodyStep {
 
 void body_step_free(BodyStep *step); // accepts {0}
 
-// The particles' bodies and past positions, as the motion seen in the input tells them, with room for the field's
-// points. extent: X, metres.
-SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const MotionField *field, double colour_length,
-                            double extent, size_t count, const real *position, const real *colour, const real *moving);
+// Particles whose bodies are to be found, in host memory.
+typedef struct BodiesInput {
+    const Observation *observation;
+    const MotionField *field; // the motion seen in it
+    size_t count;
+    const real *position, *colour, *moving; // (count, 3) metres, (count, 3), (count)
+} BodiesInput;
+
+// The particles' bodies and past positions in each scene, as the motion seen in the input tells them, with room for the
+// field's points: in, out (scenes). extent: X, metres. If memory is short, the device is marked as failed.
+void scene_bodies_find(Tape *tape, double colour_length, double extent, size_t scenes, const BodiesInput *in,
+                       SceneBodies *out);
 
 // Adds mirror images of what is seen of bodies that have particles; like[k] (field->count): the particle of its body
 // that is nearest to the k-th image. Returns their number. If memory is short, the device is marked as failed.

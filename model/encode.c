@@ -60,27 +60,71 @@ static void copy_chosen(Tape *tape, const PointCloud *cloud, const Hidden *hidde
     }
 }
 
-static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *o, int frame,
-                           const MotionSeen *seen, SceneKey key, Chosen *out, Error *err) {
-    const Config *c = &model->config;
-    MotionOptions motion = vpd_motion_options(model);
+// Scenes whose particles are chosen.
+typedef struct Placing {
+    Tape *tape;
+    const Vpd *model;
+    Workspace *workspace;
+    size_t count; // scenes
+    const SceneInput *inputs;
+    const Observation **histories;
+    Hidden *hidden;
+    Chosen *chosen;
+    size_t *images; // mirror images, which are the last of the chosen ones
+    size_t at;      // the scene that is worked at, for errors
+} Placing;
+
+static Status make_clouds(Workspace *workspace, size_t count, Error *err) {
+    if (count <= workspace->cloud_count) return STATUS_OK;
+    PointCloud *clouds = realloc(workspace->clouds, count * sizeof *clouds);
+    if (!clouds) return error_no_memory(err, "the points of a frame");
+    memset(clouds + workspace->cloud_count, 0, (count - workspace->cloud_count) * sizeof *clouds);
+    workspace->clouds = clouds;
+    workspace->cloud_count = count;
+    return STATUS_OK;
+}
+
+// The points of a frame with their moving flags.
+static Status find_points(Placing *p, size_t s, int frame, Error *err) {
+    p->at = s;
+    const MotionSeen *seen = p->inputs[s].seen;
+    PointCloud *cloud = &p->workspace->clouds[s];
+    UnprojectOptions options = {.crop = p->model->config.data.crop};
+    Status status = unproject_frame(p->inputs[s].history, frame, options, cloud, err);
+    if (status == STATUS_OK && seen->moving) flags_unpack(seen->moving + (size_t)frame * seen->flag_bytes, cloud);
+    p->hidden[s] = (Hidden){cloud->count, NULL};
+    return status;
+}
+
+static Status sample_points(Placing *p, size_t s, Error *err) {
+    p->at = s;
+    const Config *c = &p->model->config;
+    const SceneInput *input = &p->inputs[s];
     SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling,
                             .N = (size_t)c->encoder.N,
                             .moving_share = c->encoder.moving_share,
                             .extent = c->data.extent,
-                            .seed = key.seed,
-                            .step = key.step,
-                            .episode = key.episode};
-    PointCloud *cloud = &workspace->cloud;
-    Status status = unproject_frame(o, frame, (UnprojectOptions){.crop = motion.crop}, cloud, err);
-    if (status == STATUS_OK && seen->moving) flags_unpack(seen->moving + (size_t)frame * seen->flag_bytes, cloud);
-    Hidden hidden = {cloud->count, NULL};
-    if (status == STATUS_OK && vpd_has_bodies(model))
-        status = hidden_add(tape, o, motion.crop, c->data.extent, cloud, &hidden, err);
-    if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
-    if (status != STATUS_OK) return status;
-    copy_chosen(tape, cloud, &hidden, &workspace->selection, seen->field.count, out);
-    return STATUS_OK;
+                            .seed = input->key.seed,
+                            .step = input->key.step,
+                            .episode = input->key.episode};
+    const PointCloud *cloud = &p->workspace->clouds[s];
+    Selection *selection = &p->workspace->selection;
+    Status status = sample_particles(input->history, cloud, &sample, selection, err);
+    if (status == STATUS_OK)
+        copy_chosen(p->tape, cloud, &p->hidden[s], selection, input->seen->field.count, &p->chosen[s]);
+    return status;
+}
+
+// Chooses particles of a frame of each scene.
+static Status choose_frame(Placing *p, int frame, Error *err) {
+    const Config *c = &p->model->config;
+    Status status = STATUS_OK;
+    for (size_t s = 0; s < p->count && status == STATUS_OK; s++) status = find_points(p, s, frame, err);
+    if (status == STATUS_OK && vpd_has_bodies(p->model))
+        status = hidden_add(p->tape, p->count, p->histories, c->data.crop, c->data.extent, p->workspace->clouds,
+                            p->hidden, err);
+    for (size_t s = 0; s < p->count && status == STATUS_OK; s++) status = sample_points(p, s, err);
+    return status;
 }
 
 void observation_background(const Observation *o, real out[3]) {
@@ -97,36 +141,53 @@ void observation_background(const Observation *o, real out[3]) {
     for (size_t c = 0; c < 3; c++) out[c] = (real)((count ? sum[c] / (double)count : all[c] / (double)pixels) / 255);
 }
 
-// Support radii R_i: from the distance to the fourth nearest particle, or r for all. *reach is the largest. `images`
-// particles that follow are mirror images, which have none.
-static const real *particle_radii(Tape *tape, const Vpd *model, const real *position, size_t count, size_t images,
-                                  real *reach) {
-    enum { FOURTH = 4 };
-    double r = model->config.renderer.radius;
-    size_t k = count > FOURTH ? FOURTH : count - 1, all = count + images;
-    real *host = tape_context(tape, (all + count * FOURTH + 1) * sizeof *host), *distance2 = host + all;
-    for (size_t i = count; host && i < all; i++) host[i] = 0;
-    for (size_t i = 0; host && i < count; i++) host[i] = (real)r;
-    if (host && model->config.renderer.radius_per_particle && count > 1) {
-        int32_t *self = tape_context(tape, count * sizeof *self),
-                *index = tape_context(tape, count * k * sizeof *index);
-        for (size_t i = 0; index && i < count; i++) self[i] = (int32_t)i;
-        KnnArgs args = {.points = count,
-                        .queries = count,
-                        .point = position,
-                        .query = position,
-                        .self = self,
-                        .k = (int)k,
-                        .index = index,
-                        .distance2 = distance2};
-        if (!tape->device->failed) knn_host(tape->device, &args);
-        for (size_t i = 0; !tape->device->failed && i < count; i++) {
-            double fourth = 1.25 * sqrt((double)distance2[i * k + k - 1]);
-            host[i] = (real)fmin(fmax(fourth, 0.6 * r), 2.3 * r);
+enum { FOURTH = 4 };
+
+// Squared distances of the four nearest particles of each particle, in all scenes (particles, 4), from one search.
+// Infinity where there are fewer; NULL if memory is short.
+static const real *nearest_distances(Tape *tape, const Placing *p) {
+    int32_t *first = tape_context(tape, (p->count + 1) * sizeof *first);
+    for (size_t s = 0; first && s < p->count; s++)
+        first[s + 1] = first[s] + (int32_t)(p->chosen[s].count - p->images[s]);
+    size_t all = first ? (size_t)first[p->count] : 0;
+    real *position = tape_context(tape, (3 * all + 1) * sizeof *position),
+         *distance2 = tape_context(tape, (FOURTH * all + 1) * sizeof *distance2);
+    int32_t *self = tape_context(tape, (all + 1) * sizeof *self);
+    if (tape->device->failed) return NULL;
+    for (size_t s = 0; s < p->count; s++)
+        memcpy(position + 3 * first[s], p->chosen[s].position,
+               3 * (size_t)(first[s + 1] - first[s]) * sizeof *position);
+    for (size_t i = 0; i < all; i++) self[i] = (int32_t)i;
+    SceneRows scenes = {p->count, first};
+    knn_host(tape->device, &(KnnArgs){.points = all,
+                                      .queries = all,
+                                      .point = position,
+                                      .query = position,
+                                      .point_scenes = scenes,
+                                      .query_scenes = scenes,
+                                      .self = self,
+                                      .k = FOURTH,
+                                      .distance2 = distance2});
+    return tape->device->failed ? NULL : distance2;
+}
+
+// Support radii R_i: from the distance to the fourth nearest particle, or r for all; none for mirror images.
+static void find_radii(const Placing *p, Scene *const *scenes) {
+    const RendererOptions *options = &p->model->config.renderer;
+    const real *distance2 = options->radius_per_particle ? nearest_distances(p->tape, p) : NULL;
+    double r = options->radius;
+    for (size_t s = 0; s < p->count; s++) {
+        size_t count = p->chosen[s].count - p->images[s], last = (count > FOURTH ? FOURTH : count - 1) - 1;
+        real *radii = tape_context(p->tape, (p->chosen[s].count + 1) * sizeof *radii);
+        if (!radii) return;
+        for (size_t i = 0; i < count; i++) {
+            double fourth = distance2 && count > 1 ? 1.25 * sqrt((double)distance2[FOURTH * i + last]) : r;
+            radii[i] = (real)fmin(fmax(fourth, 0.6 * r), 2.3 * r);
         }
+        if (distance2) distance2 += FOURTH * count;
+        scenes[s]->radii = radii;
+        scenes[s]->reach = renderer_reach(count, radii);
     }
-    *reach = host ? renderer_reach(count, host) : 0;
-    return host;
 }
 
 // Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
@@ -166,41 +227,60 @@ static size_t add_images(Tape *tape, const Observation *history, const MotionFie
     return images;
 }
 
-// Returns the number of mirror images, which come last.
-static size_t find_bodies(Tape *tape, const Vpd *model, const Observation *history, const MotionSeen *seen,
-                          Chosen *chosen, Scene *scene) {
-    const Config *c = &model->config;
-    scene->bodies = scene_bodies_of(tape, history, &seen->field, c->gnn.colour_length, c->data.extent, chosen->count,
-                                    chosen->position, chosen->colour, chosen->moving);
-    if (tape->device->failed) return 0;
-    keep_particles(chosen, &scene->bodies);
-    return add_images(tape, history, &seen->field, chosen, &scene->bodies);
+static void find_bodies(Placing *p, Scene *const *scenes) {
+    const Config *c = &p->model->config;
+    BodiesInput *inputs = tape_context(p->tape, p->count * sizeof *inputs);
+    SceneBodies *bodies = tape_context(p->tape, p->count * sizeof *bodies);
+    if (p->tape->device->failed) return;
+    for (size_t s = 0; s < p->count; s++) {
+        const Chosen *chosen = &p->chosen[s];
+        inputs[s] =
+            (BodiesInput){p->histories[s], &p->inputs[s].seen->field, chosen->count, chosen->position, chosen->colour,
+                          chosen->moving};
+    }
+    scene_bodies_find(p->tape, c->gnn.colour_length, c->data.extent, p->count, inputs, bodies);
+    for (size_t s = 0; s < p->count && !p->tape->device->failed; s++) {
+        keep_particles(&p->chosen[s], &bodies[s]);
+        p->images[s] = add_images(p->tape, p->histories[s], inputs[s].field, &p->chosen[s], &bodies[s]);
+        scenes[s]->bodies = bodies[s];
+    }
 }
 
-Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, const MotionSeen *seen,
-                 SceneKey key, Scene *scene, Error *err) {
-    int T = (int)model->config.model.T, first = first_set(model);
-    CHECK_EQ(history->F, T);
-    CHECK(!seen->moving || (seen->frames == (size_t)T && seen->flag_bytes == motion_flag_bytes(history)));
-    Chosen chosen = {0};
-    size_t images = 0;
-    *scene = (Scene){.key = key, .sets.count = (size_t)(T - first)};
-    vpd_part(tape, VPD_ENCODER);
-    for (int t = first; t < T; t++) {
-        Status status = choose_frame(tape, model, workspace, history, t, seen, key, &chosen, err);
-        if (status != STATUS_OK) return status;
-        if (vpd_has_bodies(model)) images = find_bodies(tape, model, history, seen, &chosen, scene);
-        scene->points[t - first] = (ScenePoints){chosen.count, chosen.position, chosen.colour, chosen.pixel};
+static void begin_scene(const Placing *p, size_t s, size_t sets, Scene *out) {
+    const SceneInput *input = &p->inputs[s];
+    const Observation *o = p->histories[s] = input->history;
+    CHECK_EQ(o->F, p->model->config.model.T);
+    CHECK(!input->seen->moving ||
+          (input->seen->frames == (size_t)o->F && input->seen->flag_bytes == motion_flag_bytes(o)));
+    *out =
+        (Scene){.key = input->key, .sets.count = sets, .step = vpd_has_bodies(p->model) ? &p->workspace->step : NULL};
+    observation_background(o, out->background);
+    observation_turn(o, input->seen->light, out->light);
+}
+
+// Chooses the particles of all scenes, on the host but for searches.
+static Status place(Placing *p, Scene *const *scenes, Error *err) {
+    int T = (int)p->model->config.model.T, first = first_set(p->model);
+    for (size_t s = 0; s < p->count; s++) begin_scene(p, s, (size_t)(T - first), scenes[s]);
+    Status status = make_clouds(p->workspace, p->count, err);
+    for (int t = first; t < T && status == STATUS_OK; t++) {
+        status = choose_frame(p, t, err);
+        if (status == STATUS_OK && vpd_has_bodies(p->model)) find_bodies(p, scenes);
+        if (status == STATUS_OK) status = device_status(p->tape->device, err);
+        for (size_t s = 0; s < p->count && status == STATUS_OK; s++) {
+            const Chosen *chosen = &p->chosen[s];
+            scenes[s]->points[t - first] =
+                (ScenePoints){chosen->count, chosen->position, chosen->colour, chosen->pixel};
+            scenes[s]->moving = chosen->moving;
+        }
     }
-    if (chosen.count == 0)
-        return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s",
-                         model->config.data.crop ? " within the workspace box (data.crop)" : "");
-    scene->radii = particle_radii(tape, model, chosen.position, chosen.count - images, images, &scene->reach);
-    scene->step = vpd_has_bodies(model) ? &workspace->step : NULL;
-    scene->moving = chosen.moving;
-    observation_background(history, scene->background);
-    observation_turn(history, seen->light, scene->light);
-    return device_status(tape->device, err);
+    for (p->at = 0; p->at < p->count && status == STATUS_OK; p->at++)
+        if (p->chosen[p->at].count == 0)
+            return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s",
+                             p->model->config.data.crop ? " within the workspace box (data.crop)" : "");
+    if (status != STATUS_OK) return status;
+    find_radii(p, scenes);
+    return device_status(p->tape->device, err);
 }
 
 // ---- on the device
@@ -288,35 +368,50 @@ static void encode_images(Tape *tape, const Vpd *model, size_t count, const Obse
         }
 }
 
-Status vpd_add_features(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
-                        Scene *const *scenes, Error *err) {
-    const Observation **same = tape_context(tape, count * sizeof *same);
-    Scene **theirs = tape_context(tape, count * sizeof *theirs);
-    bool *done = tape_context(tape, count);
-    vpd_part(tape, VPD_ENCODER);
-    for (size_t first = 0; first < count && !tape->device->failed; first++) {
+static void add_features(const Placing *p, Scene *const *scenes) {
+    Tape *tape = p->tape;
+    const Observation **same = tape_context(tape, p->count * sizeof *same);
+    Scene **theirs = tape_context(tape, p->count * sizeof *theirs);
+    bool *done = tape_context(tape, p->count);
+    for (size_t first = 0; first < p->count && !tape->device->failed; first++) {
         size_t found = 0;
-        for (size_t b = first; b < count; b++) {
-            if (done[b] || histories[b]->H != histories[first]->H || histories[b]->W != histories[first]->W) continue;
-            done[b] = true;
-            same[found] = histories[b], theirs[found++] = scenes[b];
+        for (size_t s = first; s < p->count; s++) {
+            const Observation *o = p->histories[s];
+            if (done[s] || o->H != p->histories[first]->H || o->W != p->histories[first]->W) continue;
+            done[s] = true;
+            same[found] = o, theirs[found++] = scenes[s];
         }
-        if (found) encode_images(tape, model, found, same, theirs);
+        if (found) encode_images(tape, p->model, found, same, theirs);
     }
-    return device_status(tape->device, err);
 }
 
-Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
-                  const MotionSeen *seen, SceneKey key, Scene *scene, Error *err) {
-    Status status = vpd_place(tape, model, workspace, history, seen, key, scene, err);
-    return status == STATUS_OK ? vpd_add_features(tape, model, 1, &history, &scene, err) : status;
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, size_t count, const SceneInput *inputs,
+                  Scene *const *scenes, size_t *at, Error *err) {
+    vpd_part(tape, VPD_ENCODER);
+    Placing p = {.tape = tape,
+                 .model = model,
+                 .workspace = workspace,
+                 .count = count,
+                 .inputs = inputs,
+                 .histories = tape_context(tape, count * sizeof *p.histories),
+                 .hidden = tape_context(tape, count * sizeof *p.hidden),
+                 .chosen = tape_context(tape, count * sizeof *p.chosen),
+                 .images = tape_context(tape, count * sizeof *p.images)};
+    Status status = device_status(tape->device, err);
+    if (status == STATUS_OK) status = place(&p, scenes, err);
+    *at = p.at;
+    if (status != STATUS_OK) return status;
+    add_features(&p, scenes);
+    return device_status(tape->device, err);
 }
 
 Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
                               SceneKey key, Scene *scene, Error *err) {
     MotionSeen seen;
+    size_t at;
+    SceneInput input = {history, &seen, key};
     Status status = vpd_observe(tape, model, history, &seen, err);
-    if (status == STATUS_OK) status = vpd_encode(tape, model, workspace, history, &seen, key, scene, err);
+    if (status == STATUS_OK) status = vpd_encode(tape, model, workspace, 1, &input, &scene, &at, err);
     motion_seen_free(&seen);
     return status;
 }

@@ -110,7 +110,8 @@ void vpd_free(Vpd *model) {
 }
 
 void workspace_free(Workspace *workspace) {
-    point_cloud_free(&workspace->cloud);
+    for (size_t s = 0; s < workspace->cloud_count; s++) point_cloud_free(&workspace->clouds[s]);
+    free(workspace->clouds);
     selection_free(&workspace->selection);
     body_step_free(&workspace->step);
     *workspace = (Workspace){0};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole model (docs/model.md): posed RGB-D frames in, predicted particles and rendered pictures out.
 //   vpd_encode  T frames of V views           -> T particle sets
-//   vpd_step    T particle sets               -> T sets: the predicted one is added, the oldest is dropped; with bodies
+//   vpd_steps   T particle sets               -> T sets: the predicted one is added, the oldest is dropped; with bodies
 //                                                one set, in which bodies and their shadows have moved
-//   vpd_render  present set, rays (R,3)+(R,3) -> colour (R,3) in [0,1], opacity (R,1), depth (R,1) metres
-// vpd_steps and vpd_renders take several scenes at once, which do not see each other, so that a GPU has more to do at a
-// time: their particles, and their rays, stand one behind the other.
+//   vpd_renders present set, rays (R,3)+(R,3) -> colour (R,3) in [0,1], opacity (R,1), depth (R,1) metres
+// They take several scenes at once, which do not see each other, so that a GPU has more to do at a time: their
+// particles, and their rays, stand one behind the other.
 #ifndef VPD_MODEL_VPD_H
 #define VPD_MODEL_VPD_H
 
@@ -41,7 +41,8 @@ void vpd_part(Tape *tape, VpdPart part);
 
 // Host memory that encoding reuses, so that a warm step allocates nothing. Starts as {0}.
 typedef struct Workspace {
-    PointCloud cloud;
+    PointCloud *clouds; // (cloud_count) one for each scene
+    size_t cloud_count;
     Selection selection;
     BodyStep step;
 } Workspace;
@@ -88,19 +89,19 @@ static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scen
 MotionOptions vpd_motion_options(const Vpd *model);
 Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, MotionSeen *out, Error *err);
 
-// `history` holds the T input frames, `seen` the motion in them. STATUS_BAD_INPUT if no pixel of the last frame has
-// valid depth.
-Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
-                  const MotionSeen *seen, SceneKey key, Scene *scene, Error *err);
+// What a scene is encoded from.
+typedef struct SceneInput {
+    const Observation *history; // the T input frames
+    const MotionSeen *seen;     // the motion in them
+    SceneKey key;
+} SceneInput;
 
-// The two halves of vpd_encode: the choice of particles, on the host, then all that is on the device. Images of one
-// size, of all scenes, are one call of the encoder.
-Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, const MotionSeen *seen,
-                 SceneKey key, Scene *scene, Error *err);
-Status vpd_add_features(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
-                        Scene *const *scenes, Error *err);
+// Encodes several scenes: inputs, scenes (count). Their neighbours are searched at once, and images of one size are one
+// call of the encoder. STATUS_BAD_INPUT if no pixel of a last frame has valid depth; *at is then its scene.
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, size_t count, const SceneInput *inputs,
+                  Scene *const *scenes, size_t *at, Error *err);
 
-// vpd_observe, then vpd_encode, for callers that do not need the motion.
+// vpd_observe, then vpd_encode, of one scene, for callers that do not need the motion.
 Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
                               SceneKey key, Scene *scene, Error *err);
 

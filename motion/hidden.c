@@ -146,46 +146,61 @@ static bool is_clear(const Views *f, size_t pixel) {
     return true;
 }
 
-// Some points.
-typedef struct List {
-    size_t count;
-    int32_t *item;
-    real *x; // (count, 3)
-} List;
+// Hidden places and points in sight of the planes of all frames, which are searched at once. Each plane is a set, whose
+// places see its own points alone.
+typedef struct Looks {
+    size_t sets, seen, hidden;
+    int32_t *first_seen, *first_hidden; // (sets + 1)
+    int32_t *point;                     // (seen) number in its frame
+    Place **place;                      // (hidden)
+    real *seen_x, *hidden_x;            // (seen, 3), (hidden, 3)
+} Looks;
 
-static List list_make(Tape *tape, size_t room) {
-    return (List){0, tape_context(tape, (room + 1) * sizeof(int32_t)),
-                  tape_context(tape, (3 * room + 1) * sizeof(real))};
+static Looks looks_make(Tape *tape, size_t frames, size_t seen, size_t hidden) {
+    size_t sets = frames * PLANES_MOST + 1;
+    return (Looks){.first_seen = tape_context(tape, sizeof(int32_t) * sets),
+                   .first_hidden = tape_context(tape, sizeof(int32_t) * sets),
+                   .point = tape_context(tape, sizeof(int32_t) * (seen + 1)),
+                   .place = tape_context(tape, sizeof(Place *) * (hidden + 1)),
+                   .seen_x = tape_context(tape, 3 * sizeof(real) * (seen + 1)),
+                   .hidden_x = tape_context(tape, 3 * sizeof(real) * (hidden + 1))};
 }
 
-static void list_add(size_t item, const double *x, List *list) {
-    for (size_t c = 0; c < 3; c++) list->x[3 * list->count + c] = (real)x[c];
-    list->item[list->count++] = (int32_t)item;
-}
-
-// The item of `of` nearest to each of `to`; NULL if memory is short.
-static const int32_t *nearest(Tape *tape, const List *of, const List *to) {
-    int32_t *out = tape_context(tape, to->count * sizeof *out);
-    KnnArgs args = {.points = of->count, .queries = to->count, .point = of->x, .query = to->x, .k = 1, .index = out};
-    if (!tape->device->failed) knn_host(tape->device, &args);
-    for (size_t i = 0; i < to->count && !tape->device->failed; i++) out[i] = of->item[out[i]];
-    return tape->device->failed ? NULL : out;
-}
-
-static void find_look(Tape *tape, const Frame *f, int32_t plane, size_t count, Place *place) {
+// A plane's hidden places, and its points in sight, unless there are none of one kind.
+static void add_plane(const Frame *f, int32_t plane, size_t count, Place *place, Looks *l) {
     const PointCloud *now = f->views.now;
-    List hidden = list_make(tape, count);
-    for (size_t i = 0; i < count && !tape->device->failed; i++)
-        if (place[i].plane == plane) list_add(i, place[i].x, &hidden);
-    if (!hidden.count) return;
-    List seen = list_make(tape, now->count);
-    for (size_t i = 0; i < now->count && !tape->device->failed; i++) {
-        double x[3];
-        position_of(now, i, x);
-        if (f->plane[i] == plane && is_clear(&f->views, (size_t)now->pixel[i])) list_add(i, x, &seen);
+    size_t hidden = l->hidden, seen = l->seen;
+    for (size_t i = 0; i < count; i++) {
+        if (place[i].plane != plane) continue;
+        for (size_t c = 0; c < 3; c++) l->hidden_x[3 * hidden + c] = (real)place[i].x[c];
+        l->place[hidden++] = &place[i];
     }
-    const int32_t *near = seen.count ? nearest(tape, &seen, &hidden) : NULL;
-    for (size_t i = 0; i < hidden.count && near; i++) place[hidden.item[i]].like = near[i];
+    if (hidden == l->hidden) return;
+    for (size_t i = 0; i < now->count; i++) {
+        if (f->plane[i] != plane || !is_clear(&f->views, (size_t)now->pixel[i])) continue;
+        memcpy(l->seen_x + 3 * seen, now->position + 3 * i, 3 * sizeof *l->seen_x);
+        l->point[seen++] = (int32_t)i;
+    }
+    if (seen == l->seen) return;
+    l->hidden = hidden, l->seen = seen;
+    l->sets++;
+    l->first_hidden[l->sets] = (int32_t)hidden;
+    l->first_seen[l->sets] = (int32_t)seen;
+}
+
+// Each place looks as the nearest point of its plane.
+static void find_looks(Tape *tape, const Looks *l) {
+    int32_t *near = tape_context(tape, (l->hidden + 1) * sizeof *near);
+    KnnArgs args = {.points = l->seen,
+                    .queries = l->hidden,
+                    .point = l->seen_x,
+                    .query = l->hidden_x,
+                    .point_scenes = {l->sets, l->first_seen},
+                    .query_scenes = {l->sets, l->first_hidden},
+                    .k = 1,
+                    .index = near};
+    if (!tape->device->failed && l->sets) knn_host(tape->device, &args);
+    for (size_t i = 0; i < l->hidden && !tape->device->failed; i++) l->place[i]->like = l->point[near[i]];
 }
 
 // ---- all of it
@@ -214,24 +229,48 @@ static size_t count_moving(const PointCloud *now) {
     return count;
 }
 
-Status hidden_add(Tape *tape, const Observation *o, bool crop, double extent, PointCloud *now, Hidden *out,
-                  Error *err) {
-    size_t moving = count_moving(now);
+// Hidden places of a frame in which something moves, in the tape's host memory.
+typedef struct Places {
+    size_t moving, count;
+    Place *place; // (count)
+} Places;
+
+static Status find_frame(Tape *tape, const Observation *o, double extent, const PointCloud *now, Places *places,
+                         Looks *looks, Error *err) {
     Frame frame = {.plane = tape_context(tape, (now->count + 1) * sizeof *frame.plane),
                    .sees = tape_context(tape, (size_t)o->V)};
-    Place *place = tape_context(tape, (moving + 1) * sizeof *place);
-    int32_t *like = tape_context(tape, (moving + 1) * sizeof *like);
-    *out = (Hidden){now->count, like};
-    if (tape->device->failed || !moving) return device_status(tape->device, err);
+    places->place = tape_context(tape, (places->moving + 1) * sizeof *places->place);
+    if (tape->device->failed) return device_status(tape->device, err);
     Status status = views_make(o, now, &frame.views, err);
     if (status != STATUS_OK) return status;
-    memset(frame.sees, 0, (size_t)o->V);
     find_planes(extent, &frame);
-    size_t count = find_places(&frame, place);
-    for (size_t k = 0; k < frame.planes.count; k++) find_look(tape, &frame, (int32_t)k, count, place);
+    places->count = find_places(&frame, places->place);
+    for (size_t k = 0; k < frame.planes.count; k++) add_plane(&frame, (int32_t)k, places->count, places->place, looks);
     views_free(&frame.views);
+    return STATUS_OK;
+}
+
+Status hidden_add(Tape *tape, size_t count, const Observation *const *observations, bool crop, double extent,
+                  PointCloud *now, Hidden *out, Error *err) {
+    Places *places = tape_context(tape, (count + 1) * sizeof *places);
+    size_t seen = 0, hidden = 0;
+    for (size_t s = 0; places && s < count; s++) {
+        places[s].moving = count_moving(&now[s]);
+        out[s] = (Hidden){now[s].count, tape_context(tape, (places[s].moving + 1) * sizeof *out->like)};
+        hidden += places[s].moving;
+        seen += places[s].moving ? now[s].count : 0;
+    }
+    Looks looks = looks_make(tape, count, seen, hidden);
+    Status status = device_status(tape->device, err);
+    for (size_t s = 0; s < count && status == STATUS_OK; s++)
+        if (places[s].moving) status = find_frame(tape, observations[s], extent, &now[s], &places[s], &looks, err);
+    if (status != STATUS_OK) return status;
+    find_looks(tape, &looks);
     status = device_status(tape->device, err);
-    if (status == STATUS_OK) status = point_cloud_reserve(now, now->count + count, err);
-    if (status == STATUS_OK) add_points(o, crop, count, place, now, like);
+    for (size_t s = 0; s < count && status == STATUS_OK; s++) {
+        status = point_cloud_reserve(&now[s], now[s].count + places[s].count, err);
+        if (status == STATUS_OK)
+            add_points(observations[s], crop, places[s].count, places[s].place, &now[s], out[s].like);
+    }
     return status;
 }

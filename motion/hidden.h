@@ -9,13 +9,14 @@
 
 // Points behind others of a cloud, in the tape's host memory.
 typedef struct Hidden {
-    size_t first;        // number of the first one
-    const int32_t *like; // a pixel of the same plane in sight, for each
+    size_t first;  // number of the first one
+    int32_t *like; // a pixel of the same plane in sight, for each
 } Hidden;
 
-// Adds hidden points to the points of the observation's last frame, whose moving flags tell what belongs to a body. The
-// `pixel` of such a point is that of the body which hides it. crop: none outside the workspace box; extent: X, metres.
-Status hidden_add(Tape *tape, const Observation *observation, bool crop, double extent, PointCloud *now, Hidden *out,
-                  Error *err);
+// Adds hidden points to the points of the last frame of each observation, whose moving flags tell what belongs to a
+// body: now, out (count). The `pixel` of such a point is that of the body which hides it. crop: none outside the
+// workspace box; extent: X, metres.
+Status hidden_add(Tape *tape, size_t count, const Observation *const *observations, bool crop, double extent,
+                  PointCloud *now, Hidden *out, Error *err);
 
 #endif

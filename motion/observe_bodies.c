@@ -70,7 +70,7 @@ static Status add_resting(Tape *tape, const MotionOptions *o, RandomKey key, con
                           Error *err) {
     Hidden hidden;
     Chosen chosen = {0};
-    Status status = hidden_add(tape, observation, o->crop, o->extent, now, &hidden, err);
+    Status status = hidden_add(tape, 1, &observation, o->crop, o->extent, now, &hidden, err);
     if (status != STATUS_OK) return status;
     *sorted = sort_points(tape, key, now->count);
     if (!*sorted) return device_status(tape->device, err);

@@ -52,20 +52,24 @@ static const int32_t *rows_from_host(Device *device, SceneRows rows) {
 void knn_host(Device *device, const KnnArgs *args) {
     size_t points = args->points * sizeof(real), queries = args->queries * sizeof(real),
            found = args->queries * (size_t)args->k;
+    bool themselves = args->query == args->point && queries == points;
     ArenaMark mark = arena_mark(&device->scratch);
     KnnArgs on_device = *args;
     CHECK(!args->guesses);
     on_device.point = from_host(device, args->point, 3 * points);
-    on_device.query = from_host(device, args->query, 3 * queries);
+    on_device.query = themselves ? on_device.point : from_host(device, args->query, 3 * queries);
     on_device.point_extra = from_host(device, args->point_extra, args->extra * points);
     on_device.query_extra = from_host(device, args->query_extra, args->extra * queries);
     on_device.point_scenes.first = rows_from_host(device, args->point_scenes);
-    on_device.query_scenes.first = rows_from_host(device, args->query_scenes);
+    on_device.query_scenes.first = args->query_scenes.first == args->point_scenes.first
+                                       ? on_device.point_scenes.first
+                                       : rows_from_host(device, args->query_scenes);
     on_device.self = from_host(device, args->self, args->queries * sizeof(int32_t));
-    on_device.index = for_host(device, args->index, found * sizeof(int32_t));
+    on_device.index = args->index ? for_host(device, args->index, found * sizeof(int32_t))
+                                  : device_scratch_bytes(device, found * sizeof(int32_t));
     on_device.distance2 = for_host(device, args->distance2, found * sizeof(real));
     if (!device->failed) knn(device, &on_device);
-    to_host(device, args->index, on_device.index, found * sizeof(int32_t));
+    if (args->index) to_host(device, args->index, on_device.index, found * sizeof(int32_t));
     to_host(device, args->distance2, on_device.distance2, found * sizeof(real));
     arena_release(&device->scratch, mark);
 }

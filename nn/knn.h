@@ -43,7 +43,7 @@ typedef struct KnnIndex {
 
 // On device memory. These fail the device when there is no memory.
 void knn(Device *device, const KnnArgs *args);
-// With all arrays of args in host memory, and without guesses.
+// With all arrays of args in host memory, without guesses; `index` may be NULL.
 void knn_host(Device *device, const KnnArgs *args);
 // Sorts args' points into `memory` (an arena of the device's memory, or &device->scratch); queries are not read. The
 // points and their table need not outlive the call.

@@ -43,7 +43,7 @@ static void begin(Fixture *f) {
 
 static void settle(Fixture *f) {
     Error err;
-    body_labels_settle(&f->tape, EXTENT, f->count, f->x, f->colour, f->body);
+    body_labels_settle(&f->tape, EXTENT, 1, &(LabelledParticles){f->count, f->x, f->colour, f->body});
     assert_status_ok(device_status(f->device, &err), err);
 }
 
@@ -52,17 +52,24 @@ static void end(Fixture *f) {
     device_close(f->device);
 }
 
-// Two balls touch. The particles of one that are nearest to the other were taken for its own.
+// Two balls touch. The particles of one that are nearest to the other were taken for its own. Returns where the second
+// one begins.
+static size_t add_balls(Fixture *f) {
+    size_t wrong = 0;
+    add_sphere(f, 0, 0, 0);
+    size_t first = f->count;
+    add_sphere(f, 2.05 * RADIUS, 0, 1);
+    for (size_t i = 0; i < first; i++)
+        if (f->x[3 * i] > 0.09) f->body[i] = 1, wrong++;
+    assert_in_range(wrong, 3, 20);
+    return first;
+}
+
 static void test_touching_balls(void **state) {
     (void)state;
     static Fixture f;
     begin(&f);
-    add_sphere(&f, 0, 0, 0);
-    size_t first = f.count, wrong = 0, other = 0, left = 0;
-    add_sphere(&f, 2.05 * RADIUS, 0, 1);
-    for (size_t i = 0; i < first; i++)
-        if (f.x[3 * i] > 0.09) f.body[i] = 1, wrong++;
-    assert_in_range(wrong, 3, 20);
+    size_t first = add_balls(&f), other = 0, left = 0;
     settle(&f);
     for (size_t i = 0; i < f.count; i++) {
         left += f.body[i] == BODY_DISPUTED;
@@ -97,19 +104,25 @@ static void test_disputed(void **state) {
 }
 
 // A floor with errors of up to `noise`, on it half of a ball, of which one particle was taken for floor. That particle
-// stands `height` above the floor. Returns its body; the floor stays.
+// stands `height` above the floor. Returns the particle.
+static size_t add_stray(Fixture *f, double noise, double height) {
+    add_sphere(f, 0, 0, 0);
+    size_t ball = 0;
+    for (size_t i = 0; i < f->count; i++) // above the floor
+        if (f->x[3 * i + 2] > 0.02) memmove(f->x + 3 * ball++, f->x + 3 * i, 3 * sizeof *f->x);
+    f->count = ball;
+    size_t stray = add(f, sqrt(RADIUS * RADIUS - height * height), 0, height, -1);
+    for (int i = -12; i <= 12; i++)
+        for (int j = -12; j <= 12; j++)
+            if (hypot(GAP * i, GAP * j) > RADIUS) add(f, GAP * i, GAP * j, noise * ((7 * i + 5 * j) % 3), -1);
+    return stray;
+}
+
+// Returns the body of that particle; the floor stays.
 static int32_t stray_on_floor(double noise, double height) {
     static Fixture f;
     begin(&f);
-    add_sphere(&f, 0, 0, 0);
-    size_t ball = 0;
-    for (size_t i = 0; i < f.count; i++) // above the floor
-        if (f.x[3 * i + 2] > 0.02) memmove(f.x + 3 * ball++, f.x + 3 * i, 3 * sizeof *f.x);
-    f.count = ball;
-    size_t stray = add(&f, sqrt(RADIUS * RADIUS - height * height), 0, height, -1);
-    for (int i = -12; i <= 12; i++)
-        for (int j = -12; j <= 12; j++)
-            if (hypot(GAP * i, GAP * j) > RADIUS) add(&f, GAP * i, GAP * j, noise * ((7 * i + 5 * j) % 3), -1);
+    size_t stray = add_stray(&f, noise, height);
     settle(&f);
     for (size_t i = stray + 1; i < f.count; i++) assert_int_equal(f.body[i], -1);
     end(&f);
@@ -134,12 +147,37 @@ static void test_nothing_moves(void **state) {
     end(&f);
 }
 
+// Scenes in one place do not see each other: each settles as it does alone.
+static void test_scenes_together(void **state) {
+    (void)state;
+    enum { SCENES = 4 };
+    static Fixture f[SCENES];
+    LabelledParticles together[SCENES];
+    Error err;
+    for (int s = 0; s < SCENES; s++) begin(&f[s]);
+    add_stray(&f[0], 0, 0.004);
+    for (int i = 0; i < 20; i++) add(&f[1], GAP * i, 0, 0, -1); // nothing moves
+    add_balls(&f[2]);
+    size_t stray = add_stray(&f[3], 0, 0.004);
+    for (size_t i = 0; i < stray; i++) f[3].body[i] = 7;
+    for (int s = 0; s < SCENES; s++) {
+        int32_t *body = tape_context(&f[0].tape, ROOM * sizeof *body);
+        memcpy(body, f[s].body, sizeof f[s].body);
+        together[s] = (LabelledParticles){f[s].count, f[s].x, f[s].colour, body};
+        settle(&f[s]);
+        if (s != 1) assert_memory_not_equal(f[s].body, body, sizeof f[s].body);
+    }
+    body_labels_settle(&f[0].tape, EXTENT, SCENES, together);
+    assert_status_ok(device_status(f[0].device, &err), err);
+    for (int s = 0; s < SCENES; s++) assert_memory_equal(together[s].body, f[s].body, sizeof f[s].body);
+    assert_int_equal(f[3].body[stray], 7);
+    for (int s = SCENES - 1; s >= 0; s--) end(&f[s]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_touching_balls),
-        cmocka_unit_test(test_disputed),
-        cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_nothing_moves),
+        cmocka_unit_test(test_touching_balls), cmocka_unit_test(test_disputed),        cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_nothing_moves),  cmocka_unit_test(test_scenes_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,9 @@ static void test_bodies_of_a_field(void **state) {
     memcpy(field.body, body, sizeof body);
     field.motion[0] = 0.05f, field.gradient[1] = 0, field.gradient[0] = 1;
     observation.turn = quarter;
-    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, 2, 3, position, colour, moving);
+    SceneBodies bodies;
+    BodiesInput input = {&observation, &field, 3, position, colour, moving};
+    scene_bodies_find(&tape, 0.5, 2, 1, &input, &bodies);
     assert_int_equal(bodies.body[0], 2);
     assert_int_equal(bodies.body[1], 1);
     assert_int_equal(bodies.body[2], -1);
@@ -191,7 +193,9 @@ static void test_images(void **state) {
     }
     for (size_t i = 0; i < SEEN; i++) position[3 * i + 1] = 0.1f + 0.01f * (real)i, moving[i] = 1;
     observation.turn = quarter;
-    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, 2, SEEN, position, colour, moving);
+    SceneBodies bodies;
+    BodiesInput input = {&observation, &field, SEEN, position, colour, moving};
+    scene_bodies_find(&tape, 0.5, 2, 1, &input, &bodies);
     assert_int_equal(scene_bodies_add_images(&tape, &bodies, &observation, &field, like), IMAGES - 1);
     assert_int_equal(bodies.count, SEEN + IMAGES - 1);
     for (size_t k = 0; k < IMAGES - 1; k++) {
@@ -235,7 +239,9 @@ static void test_strays(void **state) {
     }
     colour[3 * 7] = 1;
     moving[EACH + 9] = 1;
-    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, 2, ALL, position, colour, moving);
+    SceneBodies bodies;
+    BodiesInput input = {&observation, &field, ALL, position, colour, moving};
+    scene_bodies_find(&tape, 0.5, 2, 1, &input, &bodies);
     for (size_t i = 0; i < ALL; i++) assert_int_equal(bodies.body[i], i < EACH || i == EACH + 9 ? 0 : -1);
     assert_memory_equal(bodies.before, position, sizeof position);
     motion_field_free(&field);

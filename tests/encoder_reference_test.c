@@ -150,6 +150,7 @@ static void check_observation(Reference *file, void *context) {
         Tape tape;
         Workspace workspace = {0};
         Scene scene;
+        size_t at;
         Error err = {0};
         scene_config(&config, (const char *[]){"gnn.graph=hierarchical", "encoder.N=200", "gnn.moving_threshold=0.015",
                                                "gnn.length_scale=0.2", "gnn.graph=flat", colours[planted],
@@ -159,8 +160,8 @@ static void check_observation(Reference *file, void *context) {
         tape_init(&tape, device);
         MotionSeen seen;
         see_flags(&tape, vpd_motion_options(model), &images.o, &seen);
-        assert_status_ok(vpd_encode(&tape, model, &workspace, &images.o, &seen, (SceneKey){3, 4, 6}, &scene, &err),
-                         err);
+        SceneInput input = {&images.o, &seen, {3, 4, 6}};
+        assert_status_ok(vpd_encode(&tape, model, &workspace, 1, &input, &(Scene *){&scene}, &at, &err), err);
         motion_seen_free(&seen);
         size_t wrong = wrong_flags(file, &scene);
         if (planted) assert_true(wrong > 10); // other voters

@@ -59,8 +59,9 @@ static void look(World *w, int views, double end, const double *turn, bool moves
     assert_status_ok(device_open("cpu", 1, &w->device, &err), err);
     tape_init(&w->tape, w->device);
     assert_status_ok(unproject_frame(&w->observation, 0, (UnprojectOptions){0}, &w->cloud, &err), err);
+    const Observation *o = &w->observation;
     for (size_t i = 0; i < w->cloud.count; i++) w->cloud.moving[i] = moves && w->ball[w->cloud.pixel[i]];
-    assert_status_ok(hidden_add(&w->tape, &w->observation, crop, 2, &w->cloud, &w->hidden, &err), err);
+    assert_status_ok(hidden_add(&w->tape, 1, &o, crop, 2, &w->cloud, &w->hidden, &err), err);
 }
 
 static void forget(World *w) {
@@ -192,8 +193,41 @@ static void a_blind_camera(void **state) {
     forget(&w);
 }
 
+// Frames that are looked at together have the points that each has alone.
+static void frames_together(void **state) {
+    (void)state;
+    enum { FRAMES = 3 };
+    static World w[FRAMES];
+    const Observation *o[FRAMES];
+    PointCloud cloud[FRAMES] = {{0}};
+    Hidden hidden[FRAMES];
+    Error err = {0};
+    look(&w[0], VIEWS, -INFINITY, NULL, true, false);
+    look(&w[1], VIEWS, -INFINITY, NULL, false, false); // nothing moves
+    look(&w[2], 1, -0.4, QUARTER, true, false);
+    for (int i = 0; i < FRAMES; i++) {
+        o[i] = &w[i].observation;
+        assert_status_ok(unproject_frame(o[i], 0, (UnprojectOptions){0}, &cloud[i], &err), err);
+        memcpy(cloud[i].moving, w[i].cloud.moving, cloud[i].count * sizeof *cloud[i].moving);
+    }
+    assert_status_ok(hidden_add(&w[0].tape, FRAMES, o, false, 2, cloud, hidden, &err), err);
+    assert_true(cloud[0].count > hidden[0].first && cloud[2].count > hidden[2].first);
+    for (int i = 0; i < FRAMES; i++) {
+        size_t count = cloud[i].count, added = count - hidden[i].first;
+        assert_int_equal(count, w[i].cloud.count);
+        assert_int_equal(hidden[i].first, w[i].hidden.first);
+        assert_memory_equal(cloud[i].position, w[i].cloud.position, 3 * count * sizeof(real));
+        assert_memory_equal(cloud[i].colour, w[i].cloud.colour, 3 * count * sizeof(real));
+        assert_memory_equal(cloud[i].pixel, w[i].cloud.pixel, count * sizeof(int32_t));
+        if (added) assert_memory_equal(hidden[i].like, w[i].hidden.like, added * sizeof(int32_t));
+        point_cloud_free(&cloud[i]);
+    }
+    for (int i = 0; i < FRAMES; i++) forget(&w[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(behind_a_ball), cmocka_unit_test(at_the_end_of_the_floor),
-                                       cmocka_unit_test(inside_the_box), cmocka_unit_test(a_blind_camera)};
+                                       cmocka_unit_test(inside_the_box), cmocka_unit_test(a_blind_camera),
+                                       cmocka_unit_test(frames_together)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,12 +78,12 @@ static bool said(Fixture *f, const char *words) {
 // What the cache has seen at a frame whose pictures are those of the movie from `first` on.
 static const MotionSeen *see(Fixture *f, int first, const double *turn, VideoFrame of) {
     Observation history = movie_part(&f->movie, first, T);
-    const MotionSeen *seen;
+    static MotionSeen seen;
     Error err = {0};
     history.turn = turn;
     tape_reset(&f->tape);
     assert_status_ok(motion_cache_seen(&f->cache, &f->tape, f->model, &history, of, &seen, &err), err);
-    return seen;
+    return &seen;
 }
 
 static MotionSeen copy_of(const MotionSeen *seen) {
@@ -134,13 +134,18 @@ static void a_frame_is_seen_once(void **state) {
     teardown(&f);
 }
 
+static void encode(Fixture *f, const Observation *history, const MotionSeen *seen, Scene *scene) {
+    SceneInput input = {history, seen, {3, 0, 0}};
+    Error err = {0};
+    size_t at;
+    assert_status_ok(vpd_encode(&f->tape, f->model, &f->workspace, 1, &input, &scene, &at, &err), err);
+}
+
 static void an_encoding_takes_what_was_seen(void **state) {
     (void)state;
     static Fixture f;
     const double a = 0.7, turns[2][9] = {{cos(a), -sin(a), 0, sin(a), cos(a), 0, 0, 0, 1},
                                          {cos(a), sin(a), 0, sin(a), -cos(a), 0, 0, 0, 1}};
-    Error err = {0};
-    const SceneKey key = {3, 0, 0};
     Scene scene;
     setup(&f);
     for (int i = 0; i < 2; i++) {
@@ -148,14 +153,14 @@ static void an_encoding_takes_what_was_seen(void **state) {
         Observation history = movie_part(&f.movie, 0, T);
         size_t moving = 0;
         history.turn = turns[i];
-        assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, seen, key, &scene, &err), err);
+        encode(&f, &history, seen, &scene);
         for (size_t n = 0; n < scene_present(&scene)->x->rows; n++) moving += scene.moving[n] > 0;
         assert_true(moving > 10);
         // Of nothing that moves, in a light that turns with the scene.
         MotionSeen still = copy_of(seen);
         memcpy(still.light, LIGHT, sizeof still.light);
         memset(still.moving, 0, still.frames * still.flag_bytes);
-        assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, &still, key, &scene, &err), err);
+        encode(&f, &history, &still, &scene);
         for (size_t n = 0; n < scene_present(&scene)->x->rows; n++) assert_true(scene.moving[n] == 0);
         for (int c = 0; c < 3; c++) assert_close(scene.light[c], vector_dot(turns[i] + 3 * c, LIGHT), 0, 1e-12);
         motion_seen_free(&still);

@@ -35,33 +35,34 @@ static Observation input_frames(Tape *tape, int T, const EpisodeInput *in) {
     return out;
 }
 
-// Chooses the particles of an episode's input frames.
-static Status place(const LossBatch *b, const EpisodeInput *input, const Observation *history, Scene *scene,
-                    Error *err) {
-    VideoFrame present = input->first;
-    present.frame += b->last_input * present.stride;
-    const MotionSeen *seen;
-    if (b->tape->device->failed) return device_status(b->tape->device, err);
-    Status status = motion_cache_seen(&b->workspace->motion, b->tape, b->model, history, present, &seen, err);
-    if (status != STATUS_OK) return status;
-    status = vpd_place(b->tape, b->model, &b->workspace->scene, history, seen, input->key, scene, err);
-    if (status == STATUS_BAD_INPUT && input->file)
-        status = error_prefix(err, "%s:/episodes/%s, frame %d", input->file, input->name, present.frame);
-    return status;
+static VideoFrame present_frame(const LossBatch *b, const EpisodeInput *input) {
+    VideoFrame out = input->first;
+    out.frame += b->last_input * out.stride;
+    return out;
 }
 
 // Encodes the input frames of all episodes into particles.
 static Status encode(const LossBatch *b, const EpisodeInput *episodes, Error *err) {
-    Observation *history = tape_context(b->tape, b->count * sizeof *history);
-    const Observation **histories = tape_context(b->tape, b->count * sizeof *histories);
-    Status status = device_status(b->tape->device, err);
+    Tape *tape = b->tape;
+    Observation *history = tape_context(tape, b->count * sizeof *history);
+    MotionSeen *seen = tape_context(tape, b->count * sizeof *seen);
+    SceneInput *inputs = tape_context(tape, b->count * sizeof *inputs);
+    size_t at;
+    Status status = device_status(tape->device, err);
     for (size_t e = 0; e < b->count && status == STATUS_OK; e++) {
-        history[e] = input_frames(b->tape, b->last_input + 1, &episodes[e]);
-        histories[e] = &history[e];
-        status = place(b, &episodes[e], &history[e], b->scenes[e], err);
+        history[e] = input_frames(tape, b->last_input + 1, &episodes[e]);
+        inputs[e] = (SceneInput){&history[e], &seen[e], episodes[e].key};
+        status = device_status(tape->device, err);
+        if (status == STATUS_OK)
+            status = motion_cache_seen(&b->workspace->motion, tape, b->model, &history[e],
+                                       present_frame(b, &episodes[e]), &seen[e], err);
     }
     if (status != STATUS_OK) return status;
-    return vpd_add_features(b->tape, b->model, b->count, histories, b->scenes, err);
+    status = vpd_encode(tape, b->model, &b->workspace->scene, b->count, inputs, b->scenes, &at, err);
+    if (status == STATUS_BAD_INPUT && episodes[at].file)
+        status = error_prefix(err, "%s:/episodes/%s, frame %d", episodes[at].file, episodes[at].name,
+                              present_frame(b, &episodes[at]).frame);
+    return status;
 }
 
 // Draws rays of all training views of the present frames.

@@ -191,23 +191,23 @@ static Status keep_record(MotionCache *cache, VideoFrame of, const MotionSeen *s
 
 // ---- motion of a history
 
-// What the buffer holds.
-static const MotionSeen *seen_in(MotionCache *cache, const MotionRecord *record) {
-    char *bytes = cache->buffer.bytes;
-    cache->seen =
-        (MotionSeen){.field = field_in(bytes, record->points),
-                     .frames = record->frames,
-                     .flag_bytes = record->flag_bytes,
-                     .moving = record->flag_bytes ? (uint8_t *)bytes + record_bytes(record->points, 0) : NULL};
-    memcpy(cache->seen.light, record->light, sizeof record->light);
-    return &cache->seen;
+// What the bytes of a record hold.
+static MotionSeen seen_in(char *bytes, const MotionRecord *record) {
+    MotionSeen out = {.field = field_in(bytes, record->points),
+                      .frames = record->frames,
+                      .flag_bytes = record->flag_bytes,
+                      .moving = record->flag_bytes ? (uint8_t *)bytes + record_bytes(record->points, 0) : NULL};
+    memcpy(out.light, record->light, sizeof out.light);
+    return out;
 }
 
 bool motion_cache_find_seen(MotionCache *cache, VideoFrame present, const MotionSeen **out) {
     MotionRecord record;
     bool found = find_record(cache, present, &record);
-    if (found) *out = seen_in(cache, &record);
-    return found;
+    if (!found) return false;
+    cache->seen = seen_in(cache->buffer.bytes, &record);
+    *out = &cache->seen;
+    return true;
 }
 
 Status motion_cache_keep_seen(MotionCache *cache, VideoFrame present, const MotionSeen *seen, Error *err) {
@@ -216,7 +216,7 @@ Status motion_cache_keep_seen(MotionCache *cache, VideoFrame present, const Moti
 }
 
 Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const Observation *history,
-                         VideoFrame present, const MotionSeen **out, Error *err) {
+                         VideoFrame present, MotionSeen *out, Error *err) {
     MotionRecord record = {0};
     Status status = STATUS_OK;
     bool found = find_record(cache, present, &record);
@@ -227,6 +227,11 @@ Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const
         if (status == STATUS_OK) status = keep_record(cache, present, &seen, &record, err);
         motion_seen_free(&seen);
     }
-    if (status == STATUS_OK) *out = seen_in(cache, &record);
-    return status;
+    if (status != STATUS_OK) return status;
+    size_t size = record_bytes(record.points, (size_t)record.frames * record.flag_bytes);
+    char *bytes = tape_context(tape, size);
+    if (!bytes) return device_status(tape->device, err);
+    memcpy(bytes, cache->buffer.bytes, size);
+    *out = seen_in(bytes, &record);
+    return STATUS_OK;
 }

@@ -52,7 +52,7 @@ typedef struct MotionCache {
         char *bytes;
         size_t capacity;
     } buffer;
-    MotionSeen seen; // points into the buffer
+    MotionSeen seen; // points into the buffer: what motion_cache_find_seen gave
 } MotionCache;
 
 // `path` NULL: a file in memory, which ends with the process.
@@ -60,11 +60,12 @@ Status motion_cache_open(MotionCache *cache, const char *path, const Vpd *model,
                          const Log *log, Error *err);
 void motion_cache_close(MotionCache *cache); // accepts {0}
 
-// The motion of a history whose last frame is `present`; valid until the next call.
+// The motion of a history whose last frame is `present`, in the tape's host memory.
 Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const Observation *history,
-                         VideoFrame present, const MotionSeen **out, Error *err);
+                         VideoFrame present, MotionSeen *out, Error *err);
 
-// The same for callers that read pixels only when needed: false if the motion is not in the cache.
+// The same for callers that read pixels only when needed: false if the motion is not in the cache. Valid until the next
+// call for this cache.
 bool motion_cache_find_seen(MotionCache *cache, VideoFrame present, const MotionSeen **out);
 // Keeps what vpd_observe measured.
 Status motion_cache_keep_seen(MotionCache *cache, VideoFrame present, const MotionSeen *seen, Error *err);
