@@ -227,48 +227,97 @@ void vpd_move(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, 
 
 BodyScales vpd_body_scales(const Vpd *model) { return body_scales(model->config.data.extent); }
 
-static void find_shadows(Tape *tape, Scene *scene) {
-    const SceneBodies *bodies = &scene->bodies;
-    Tensor *f = scene_present(scene)->f;
-    real *feature = tape_context(tape, (f->cols * bodies->count + 1) * sizeof *feature);
+// Shadows of all scenes before the first step. Their features come to the host at once.
+static void find_shadows(Tape *tape, size_t count, Scene *const *scenes) {
+    bool lit = false;
+    for (size_t s = 0; s < count; s++) lit = lit || vector_dot(scenes[s]->light, scenes[s]->light) > 0;
+    if (!lit || tape->device->failed) return;
+    const Tensor *f = join_set(tape, count, scenes, scenes[0]->sets.count - 1).f;
+    real *feature = tape_context(tape, (f->rows * f->cols + 1) * sizeof *feature);
     if (!feature) return;
-    tape->device->nn->download(tape->device, feature, f->value, f->cols * bodies->count * sizeof *feature);
+    tape->device->nn->download(tape->device, feature, f->value, f->rows * f->cols * sizeof *feature);
     ShadeMemory memory = {tape->device, &tape->host};
-    ShadeScene present = {bodies->count, bodies->now, bodies->body};
-    scene->shadows = shadows_find(memory, &present, scene->light, f->cols, feature);
-    scene->features = f;
+    for (size_t s = 0; s < count; s++) {
+        Scene *scene = scenes[s];
+        ShadeScene present = {scene->bodies.count, scene->bodies.now, scene->bodies.body};
+        scene->features = scene_present(scene)->f;
+        if (vector_dot(scene->light, scene->light) > 0)
+            scene->shadows = shadows_find(memory, &present, scene->light, f->cols, feature);
+        feature += f->cols * present.count;
+    }
 }
 
-// Shadows go with the bodies. Where they fall carries no gradient.
-static void move_shadows(Tape *tape, Scene *scene) {
-    size_t count = scene->bodies.count, D = scene->features->cols;
-    const real *change = shadows_change(tape, scene->shadows, scene->bodies.now);
-    if (change) scene_present(scene)->f = tensor_add(tape, scene->features, tape_constant(tape, count, D, change));
+// How the features of all particles change (rows, D) as shadows go with the bodies.
+static Tensor *add_changes(Tape *tape, size_t count, Scene *const *scenes, size_t rows, TapeUpload *upload) {
+    size_t D = scenes[0]->features->cols;
+    Tensor *change = tape_constant_at(tape, rows, D, upload->device + upload->added);
+    for (size_t s = 0; s < count; s++) {
+        size_t numbers = D * scenes[s]->bodies.count;
+        const real *by = scenes[s]->shadows ? shadows_change(tape, scenes[s]->shadows, scenes[s]->bodies.now)
+                                            : tape_context(tape, (numbers + 1) * sizeof *by);
+        if (!by) break;
+        tape_upload_add(upload, numbers, by);
+    }
+    return change;
 }
 
-// What follows from the bodies' new places, which carry no gradient.
-static StepOutput bodies_moved(Tape *tape, Scene *scene) {
-    SceneBodies *bodies = &scene->bodies;
-    real *dx = tape_context(tape, (3 * bodies->count + 1) * sizeof *dx);
-    if (!dx) return (StepOutput){0};
-    for (size_t i = 0; i < 3 * bodies->count; i++) dx[i] = bodies->now[i] - bodies->before[i];
-    scene_present(scene)->x = tape_constant(tape, bodies->count, 3, bodies->now);
-    if (scene->shadows) move_shadows(tape, scene);
-    scene->rollout_step++;
-    return (StepOutput){.dx = tape_constant(tape, bodies->count, 3, dx)};
+// Where shadows fall carries no gradient.
+static void move_shadows(Tape *tape, size_t count, Scene *const *scenes, Tensor *change) {
+    Tensor **f = tape_context(tape, count * sizeof *f);
+    for (size_t s = 0; f && s < count; s++) f[s] = scenes[s]->features;
+    if (!f) return;
+    Tensor *all = tensor_add(tape, join_rows(tape, count, f), change);
+    for (size_t s = 0, row = 0; s < count; row += scenes[s++]->bodies.count)
+        scene_present(scenes[s])->f = tensor_rows(tape, all, row, scenes[s]->bodies.count);
+}
+
+// The bodies' new places, which carry no gradient, and how far particles have come.
+static void move_particles(Tape *tape, size_t count, Scene *const *scenes, size_t rows, TapeUpload *upload,
+                           StepOutput *out) {
+    Tensor *x = tape_constant_at(tape, rows, 3, upload->device + upload->added), *dx;
+    for (size_t s = 0, row = 0; s < count; row += scenes[s++]->bodies.count) {
+        const SceneBodies *bodies = &scenes[s]->bodies;
+        tape_upload_add(upload, 3 * bodies->count, bodies->now);
+        scene_present(scenes[s])->x = tensor_rows(tape, x, row, bodies->count);
+    }
+    dx = tape_constant_at(tape, rows, 3, upload->device + upload->added);
+    for (size_t s = 0, row = 0; s < count; row += scenes[s++]->bodies.count) {
+        const SceneBodies *bodies = &scenes[s]->bodies;
+        real *by = tape_context(tape, (3 * bodies->count + 1) * sizeof *by);
+        if (!by) return;
+        for (size_t i = 0; i < 3 * bodies->count; i++) by[i] = bodies->now[i] - bodies->before[i];
+        tape_upload_add(upload, 3 * bodies->count, by);
+        out[s].dx = tensor_rows(tape, dx, row, bodies->count);
+    }
+}
+
+// What follows from the bodies' new places goes to the device at once.
+static void bodies_moved(Tape *tape, size_t count, Scene *const *scenes, StepOutput *out) {
+    size_t rows = 0, changes = 0;
+    bool shadows = false;
+    for (size_t s = 0; s < count; s++) {
+        shadows = shadows || scenes[s]->shadows;
+        rows += scenes[s]->bodies.count;
+        scenes[s]->rollout_step++;
+    }
+    if (shadows) changes = rows * scenes[0]->features->cols;
+    TapeUpload upload;
+    if (!tape_upload_begin(tape, 6 * rows + changes, &upload)) return;
+    move_particles(tape, count, scenes, rows, &upload, out);
+    Tensor *change = shadows ? add_changes(tape, count, scenes, rows, &upload) : NULL;
+    if (tape->device->failed) return;
+    tape_upload_end(&upload);
+    if (change) move_shadows(tape, count, scenes, change);
 }
 
 static void step_bodies(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, StepOutput *out) {
     BodyScales scales = vpd_body_scales(model);
     SceneBodies **bodies = tape_context(tape, count * sizeof *bodies);
-    for (size_t s = 0; bodies && s < count; s++) {
-        Scene *scene = scenes[s];
-        bodies[s] = &scene->bodies;
-        if (scene->rollout_step == 0 && vector_dot(scene->light, scene->light) > 0) find_shadows(tape, scene);
-    }
+    for (size_t s = 0; bodies && s < count; s++) bodies[s] = &scenes[s]->bodies;
+    if (scenes[0]->rollout_step == 0) find_shadows(tape, count, scenes);
     if (tape->device->failed) return;
     body_step(tape, &model->bodies, &scales, scenes[0]->step, count, bodies);
-    for (size_t s = 0; s < count; s++) out[s] = bodies_moved(tape, scenes[s]);
+    if (!tape->device->failed) bodies_moved(tape, count, scenes, out);
 }
 
 void vpd_steps(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, StepOutput *out) {

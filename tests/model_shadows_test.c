@@ -216,33 +216,58 @@ typedef struct Step {
     bool moved;
 } Step;
 
-static void take_step(const Movie *movie, int first, Step *out) {
+enum { TOGETHER = 2 };
+
+static Step keep_step(const Scene *scene) {
+    const Tensor *before = scene->sets.set[scene->sets.count - 1].f;
+    size_t count = before->rows;
+    Step out = {count,
+                calloc(3 * count, sizeof(real)),
+                calloc(3 * count, sizeof(real)),
+                calloc(3 * count, sizeof(real)),
+                calloc(count, sizeof(int32_t)),
+                false};
+    memcpy(out.x, scene->bodies.now, 3 * count * sizeof *out.x);
+    memcpy(out.body, scene->bodies.body, count * sizeof *out.body);
+    for (size_t i = 0; i < count; i++)
+        memcpy(out.before + 3 * i, before->value + before->cols * i, 3 * sizeof *out.before);
+    return out;
+}
+
+static void take_steps(size_t count, const Movie *const *movies, int first, Step *out) {
     Config config;
     Device *device;
     Vpd *model;
     Tape tape;
     Workspace workspace = {0};
-    Scene scene;
+    Observation history[TOGETHER];
+    MotionSeen seen[TOGETHER];
+    SceneInput inputs[TOGETHER];
+    Scene scene[TOGETHER], *scenes[TOGETHER];
+    StepOutput moved[TOGETHER];
+    size_t at;
     Error err = {0};
-    Observation history = movie_part(movie, first, 2);
     scene_config(&config, (const char *[]){"encoder.N=3200", "encoder.carry_rgb=true", "data.extent=3", NULL});
     assert_status_ok(device_open("cpu", 1, &device, &err), err);
     assert_status_ok(vpd_create(&config, device, &model, &err), err);
     tape_init(&tape, device);
-    assert_status_ok(vpd_observe_and_encode(&tape, model, &workspace, &history, (SceneKey){0}, &scene, &err), err);
-    const Tensor *before = scene_present(&scene)->f;
-    size_t count = out->count = before->rows;
-    out->x = calloc(3 * count, sizeof *out->x), out->body = calloc(count, sizeof *out->body);
-    out->before = calloc(3 * count, sizeof *out->before), out->after = calloc(3 * count, sizeof *out->after);
-    memcpy(out->x, scene.bodies.now, 3 * count * sizeof *out->x);
-    memcpy(out->body, scene.bodies.body, count * sizeof *out->body);
-    vpd_step(&tape, model, &scene);
+    for (size_t s = 0; s < count; s++) {
+        history[s] = movie_part(movies[s], first, 2);
+        assert_status_ok(vpd_observe(&tape, model, &history[s], &seen[s], &err), err);
+        inputs[s] = (SceneInput){&history[s], &seen[s], {0}};
+        scenes[s] = &scene[s];
+    }
+    assert_status_ok(vpd_encode(&tape, model, &workspace, count, inputs, scenes, &at, &err), err);
+    const Tensor *before[TOGETHER];
+    for (size_t s = 0; s < count; s++) out[s] = keep_step(scenes[s]), before[s] = scene_present(scenes[s])->f;
+    vpd_steps(&tape, model, count, scenes, moved);
     assert_status_ok(device_status(device, &err), err);
-    const Tensor *after = scene_present(&scene)->f;
-    out->moved = after != before;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(out->before + 3 * i, before->value + before->cols * i, 3 * sizeof *out->before);
-        memcpy(out->after + 3 * i, after->value + after->cols * i, 3 * sizeof *out->after);
+    for (size_t s = 0; s < count; s++) {
+        const Tensor *after = scene_present(scenes[s])->f;
+        out[s].moved = after != before[s];
+        for (size_t i = 0; i < out[s].count; i++)
+            memcpy(out[s].after + 3 * i, after->value + after->cols * i, 3 * sizeof *out->after);
+        motion_seen_free(&seen[s]);
     }
     tape_free(&tape);
     workspace_free(&workspace);
@@ -250,11 +275,36 @@ static void take_step(const Movie *movie, int first, Step *out) {
     device_close(device);
 }
 
+static void take_step(const Movie *movie, int first, Step *out) { take_steps(1, &movie, first, out); }
+
 static void forget_step(Step *step) {
     free(step->x);
     free(step->before);
     free(step->after);
     free(step->body);
+}
+
+// Scenes in one batch, with shadows and without, step as each does alone.
+static void scenes_do_not_shade_each_other(void **state) {
+    (void)state;
+    static Movie shaded, plain;
+    const Movie *movies[TOGETHER] = {&plain, &shaded};
+    Step together[TOGETHER], alone[TOGETHER];
+    movie_make(&plain);
+    movie_make(&shaded);
+    paint_shadows(&shaded, -1);
+    take_steps(TOGETHER, movies, 2, together);
+    for (int s = 0; s < TOGETHER; s++) {
+        take_step(movies[s], 2, &alone[s]);
+        size_t bytes = 3 * alone[s].count * sizeof(real);
+        assert_int_equal(together[s].count, alone[s].count);
+        assert_memory_equal(together[s].x, alone[s].x, bytes);
+        assert_memory_equal(together[s].body, alone[s].body, alone[s].count * sizeof(int32_t));
+        assert_memory_equal(together[s].before, alone[s].before, bytes);
+        assert_memory_equal(together[s].after, alone[s].after, bytes);
+    }
+    assert_true(alone[1].moved && !alone[0].moved);
+    for (int s = 0; s < TOGETHER; s++) forget_step(&together[s]), forget_step(&alone[s]);
 }
 
 static void go_with_a_step(void **state) {
@@ -289,8 +339,12 @@ static void go_with_a_step(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_bodies),    cmocka_unit_test(as_they_are_drawn),
-                                       cmocka_unit_test(stay_with_bodies),  cmocka_unit_test(nothing_to_go_by),
-                                       cmocka_unit_test(nothing_is_shaded), cmocka_unit_test(go_with_a_step)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(go_with_bodies),
+                                       cmocka_unit_test(as_they_are_drawn),
+                                       cmocka_unit_test(stay_with_bodies),
+                                       cmocka_unit_test(nothing_to_go_by),
+                                       cmocka_unit_test(nothing_is_shaded),
+                                       cmocka_unit_test(go_with_a_step),
+                                       cmocka_unit_test(scenes_do_not_shade_each_other)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

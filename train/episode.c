@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "nn/backend.h"
 #include "nn/combine.h"
+#include "nn/rows.h"
 
 #include <string.h>
 
@@ -169,20 +170,20 @@ static void keep_values(Device *device, const Tensor *values, real *out) {
 // the last dx.
 static size_t keep_parts(const Work *work) {
     const LossBatch *b = &work->loss;
-    size_t moved = 0;
     Device *device = b->tape->device;
-    if (device->failed) return 0;
+    Tensor **dx = tape_context(b->tape, b->count * sizeof *dx);
+    if (!dx) return 0;
     device->nn->zero(device, work->read, (SUMS + b->count) * sizeof *work->read);
     for (int i = 0; i < LOSS_TERM_COUNT; i++) keep_values(device, b->sum[i], work->read + i);
     keep_values(device, b->step0, work->read + STEP0);
     keep_values(device, b->last, work->read + LAST);
     for (size_t e = 0; e < b->count; e++) {
-        const Tensor *dx = work->out[e].dx;
+        dx[e] = work->out[e].dx;
         if (work->h[e]) dynamics_spread(device, work->h[e], work->read + SUMS + e);
-        keep_values(device, dx, work->read + SUMS + b->count + 3 * moved);
-        if (dx) moved += dx->rows;
     }
-    return moved;
+    const Tensor *moved = dx[0] ? join_rows(b->tape, b->count, dx) : NULL;
+    keep_values(device, moved, work->read + SUMS + b->count);
+    return moved ? moved->rows : 0;
 }
 
 static void backward(const Work *work) {
