@@ -5,6 +5,7 @@
 #include "gnn/edge_geometry.h"
 #include "model/vpd.h"
 #include "nn/ssim_loss.h"
+#include "renderer/elements.h"
 
 #include <math.h>
 #include <string.h>
@@ -93,11 +94,15 @@ static StepNumbers dynamics_numbers(const Config *c, double N) {
     return n;
 }
 
+static double rays_of_frame(const Config *c, const MemoryShape *s) {
+    double patch = c->train.ssim_term > 0 ? SSIM_SIDE * SSIM_SIDE : 0;
+    return s->views * ((double)c->train.rays + patch);
+}
+
 // Rays of one frame: all sample positions, and for samples that meet particles the MLP's layers and slopes.
 static void renderer_numbers(const Config *c, const MemoryShape *s, double N, double *sure, double *guess) {
     const RendererOptions *r = &c->renderer;
-    double patch = c->train.ssim_term > 0 ? SSIM_SIDE * SSIM_SIDE : 0;
-    double rays = s->views * ((double)c->train.rays + patch), samples = rays * (double)r->S;
+    double rays = rays_of_frame(c, s), samples = rays * (double)r->S;
     double inputs = 4.0 * (double)c->model.D + 4 + (r->view_direction ? 3 : 0);
     double layers = inputs + 2.0 * (r->widths.v[0] + r->widths.v[1]) + 12 + 4;
     *sure = rays * 14 + 8 * N;
@@ -186,6 +191,14 @@ static void add_data(const Config *c, const MemoryShape *s, MemoryEstimate *out)
     add_part(out, "cached images", "data.cache_mib", cache, 0, true);
 }
 
+// What an op holds while it runs: weights that are packed or added up by threads; and in the backward pass of a batch's
+// pictures, gradients of each pair of a sample and a particle. A GPU has room for samples that meet no particle, too.
+static void add_temporaries(const Config *c, const MemoryShape *s, int threads, MemoryEstimate *out) {
+    double C = (double)c->model.C, samples = (double)c->train.batch * rays_of_frame(c, s) * (double)c->renderer.S,
+           pairs = samples * (RENDERER_RINGS * (double)c->model.D + 8 * (double)c->renderer.K);
+    add_part(out, "temporaries", NULL, (4 << 20) + REAL_BYTES * (threads * 12.0 * C * C + pairs), 0, false);
+}
+
 void memory_of_training(const Config *config, const MemoryShape *shape, double weights, int threads,
                         MemoryEstimate *out) {
     double blocks = 2 + (config->train.ema > 0 ? 1 : 0), copies = 2 * (1 + blocks) * REAL_BYTES * weights;
@@ -195,8 +208,7 @@ void memory_of_training(const Config *config, const MemoryShape *shape, double w
     add_tape(config, shape, out);
     add_windows(config, shape, out);
     add_data(config, shape, out);
-    double C = (double)config->model.C;
-    add_part(out, "temporaries", NULL, (4 << 20) + threads * REAL_BYTES * 12.0 * C * C, 0, false);
+    add_temporaries(config, shape, threads, out);
 }
 
 void memory_of_weights(double weights, MemoryEstimate *out) {
