@@ -71,7 +71,7 @@ typedef struct Placing {
     Hidden *hidden;
     Chosen *chosen;
     size_t *images; // mirror images, which are the last of the chosen ones
-    size_t at;      // the scene that is worked at, for errors
+    size_t at;      // the scene without particles, for errors
 } Placing;
 
 static Status make_clouds(Workspace *workspace, size_t count, Error *err) {
@@ -85,8 +85,7 @@ static Status make_clouds(Workspace *workspace, size_t count, Error *err) {
 }
 
 // The points of a frame with their moving flags.
-static Status find_points(Placing *p, size_t s, int frame, Error *err) {
-    p->at = s;
+static Status find_points(const Placing *p, size_t s, int frame, Error *err) {
     const MotionSeen *seen = p->inputs[s].seen;
     PointCloud *cloud = &p->workspace->clouds[s];
     UnprojectOptions options = {.crop = p->model->config.data.crop};
@@ -96,8 +95,7 @@ static Status find_points(Placing *p, size_t s, int frame, Error *err) {
     return status;
 }
 
-static Status sample_points(Placing *p, size_t s, Error *err) {
-    p->at = s;
+static Status sample_points(const Placing *p, size_t s, Error *err) {
     const Config *c = &p->model->config;
     const SceneInput *input = &p->inputs[s];
     SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling,
@@ -116,7 +114,7 @@ static Status sample_points(Placing *p, size_t s, Error *err) {
 }
 
 // Chooses particles of a frame of each scene.
-static Status choose_frame(Placing *p, int frame, Error *err) {
+static Status choose_frame(const Placing *p, int frame, Error *err) {
     const Config *c = &p->model->config;
     Status status = STATUS_OK;
     for (size_t s = 0; s < p->count && status == STATUS_OK; s++) status = find_points(p, s, frame, err);
