@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """python/test_vpd.py CHECKPOINT DATA ROLLOUT EDITED: a tiny model, its data, what `vpd rollout` made of both, and what `vpd edit`
 made of that (tests/cli/python.sh)."""
+import copy
 import functools
 import gc
 import json
 import os
 import pathlib
+import pickle
 import signal
 import struct
 import subprocess
@@ -113,6 +115,11 @@ class Library(unittest.TestCase):
         for wrong, words in ((lambda: scene.positions(9), "step 9: expected a step of the scene, 0 to 3"),
                              (lambda: scene.positions(-5), "step -5"), (lambda: scene.step(-1), "found -1"),
                              (lambda: scene.step(1.5), "step: expected a whole number, found 1.5"),
+                             (lambda: scene.step(2**64 + 1), r"step: expected a whole number below 2\^31"),
+                             (lambda: scene.camera(2**32), "camera: expected a whole number"),
+                             (lambda: vpd.Model(CHECKPOINT, threads=2**32 + 1), "threads: expected a whole number"),
+                             (lambda: self.model.episode(DATA, "x\0y"), "episode: expected text without NUL"),
+                             (lambda: self.model.encode(*self.frames(), name="x\0y"), "name: expected text without NUL"),
                              (lambda: scene.positions("last"), "step: expected a whole number, found 'last'"),
                              (lambda: scene.render(vpd.View(np.eye(3), np.eye(4), 8.0, 8)), "height: expected a whole number"),
                              (lambda: scene.set_positions(moved[:5]), "particles, found 5"),
@@ -124,6 +131,22 @@ class Library(unittest.TestCase):
             with self.assertRaisesRegex(vpd.InputError, words):
                 wrong()
         self.assertIsInstance(vpd.InputError("x"), (vpd.Error, ValueError))
+
+    def test_copies(self):
+        """A scene that is copied in any way owns its own memory; what cannot be copied says so."""
+        scene = self.model.episode(DATA).step(2)
+        expected = scene.positions()
+        copies = [copy.copy(scene), copy.deepcopy(scene)]
+        del scene
+        gc.collect()
+        for one in copies:
+            np.testing.assert_array_equal(one.positions(), expected)
+            one.step()
+        for make in (copy.copy, copy.deepcopy, pickle.dumps):
+            with self.assertRaisesRegex(TypeError, "vpd.Model can be neither copied nor pickled"):
+                make(self.model)
+        with self.assertRaisesRegex(TypeError, "vpd.Scene can be neither"):
+            pickle.dumps(copies[0])
 
     def test_edits(self):
         scene = self.model.read(ROLLOUT)

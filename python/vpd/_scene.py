@@ -34,11 +34,14 @@ def _text(text: str, name: str) -> bytes:
 
 
 def _whole(value, name: str) -> int:
-    """A whole number; numpy's are whole numbers too, and 2.0 is none."""
+    """A whole number that fits C's int, of which ctypes would drop the upper bits; numpy's are whole numbers too, and 2.0 is none."""
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise c.InputError(f"{name}: expected a whole number, found {value!r}") from None
+    if not -2**31 <= number < 2**31:
+        raise c.InputError(f"{name}: expected a whole number below 2^31, found {number}")
+    return number
 
 
 def _edits(edits: Sequence[Edit]) -> bytes:
@@ -158,6 +161,10 @@ class _Handle:
         self._finalizer()
         self._open_pointer = None
 
+    def __reduce_ex__(self, _):
+        """Neither `copy` nor `pickle` knows that the pointer has one owner: a copy would go on with freed memory."""
+        raise TypeError(f"a vpd.{type(self).__name__} can be neither copied nor pickled")
+
     def __repr__(self) -> str:
         name = f"vpd.{type(self).__name__}"
         return f"<{name}{self._words()}>" if self._open_pointer is not None else f"<{name}, closed>"
@@ -176,7 +183,7 @@ class Model(_Handle):
 
     def __init__(self, path: PathLike, *, device: str = "auto", threads: int = 0, raw: bool = False) -> None:
         out = ctypes.c_void_p()
-        options = c.OpenOptions(device=device.encode(), threads=threads, raw=bool(raw))
+        options = c.OpenOptions(device=_text(device, "device"), threads=_whole(threads, "threads"), raw=bool(raw))
         c.call("vpd_model_open", _path(path), ctypes.byref(options), ctypes.byref(out))
         super().__init__(out.value, c.close_model)
         facts = c.ModelFacts()
@@ -230,13 +237,13 @@ class Model(_Handle):
                                          ("bounds", bounds, np.float64, (2, 3))):
             if value is not None:
                 arrays[key] = _array(value, dtype, shape, key)
-        frames = c.Frames(F=F, V=V, H=H, W=W, name=name.encode(), **{k: a.ctypes.data for k, a in arrays.items()})
+        frames = c.Frames(F=F, V=V, H=H, W=W, name=_text(name, "name"), **{k: a.ctypes.data for k, a in arrays.items()})
         return self._scene("vpd_scene_encode", ctypes.byref(frames))
 
     def episode(self, dataset: PathLike, episode: Union[str, int, None] = None, start: int = -1) -> "Scene":
         """Encodes an episode of a data set, as `vpd rollout` does. episode: name or number (None: the first test episode).
         start: the present frame (-1: the earliest with a complete history)."""
-        name = None if episode is None else str(episode).encode()
+        name = None if episode is None else _text(str(episode), "episode")
         return self._scene("vpd_scene_episode", _path(dataset), name, start)
 
     def read(self, path: PathLike) -> "Scene":
@@ -454,6 +461,11 @@ class Scene(_Handle):
             out = ctypes.c_void_p()
             c.call("vpd_scene_copy", self._pointer, ctypes.byref(out))
         return Scene(out.value)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, _) -> "Scene":
+        return self.copy()
 
     def save(self, path: PathLike) -> None:
         """Writes a rollout file for `vpd render`, `vpd rollout` and `Model.read`."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from vpd import _library as c
 from vpd._call import call_long
-from vpd._scene import PathLike, _array, _Handle, _path, _text
+from vpd._scene import PathLike, _array, _Handle, _path, _text, _whole
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class Sim(_Handle):
     def __init__(self, scene: PathLike, *, scenes: int = 1, precision: Optional[str] = None, threads: int = 0,
                  memory_mib: float = 0, device: Optional[str] = None) -> None:
         out = ctypes.c_void_p()
-        options = c.SimOptions(precision=None if precision is None else _text(precision, "precision"), scenes=scenes,
-                               threads=threads, memory_mib=memory_mib,
+        options = c.SimOptions(precision=None if precision is None else _text(precision, "precision"), scenes=_whole(scenes, "scenes"),
+                               threads=_whole(threads, "threads"), memory_mib=memory_mib,
                                device=None if device is None else _text(device, "device"))
         c.call("vpd_sim_open", _path(scene), ctypes.byref(options), ctypes.byref(out))
         super().__init__(out.value, c.close_sim)
@@ -222,7 +222,8 @@ class Sim(_Handle):
                                   position=None if position is None else position.ctypes.data,
                                   frames=0 if position is None else len(position), free=rows, free_count=count,
                                   compare=words, compare_count=len(kinds), method=_text(method, "method"),
-                                  iterations=iterations, starts=starts, horizon=horizon, threads=threads)
+                                  iterations=_whole(iterations, "iterations"), starts=_whole(starts, "starts"),
+                                  horizon=_whole(horizon, "horizon"), threads=_whole(threads, "threads"))
         out = ctypes.c_void_p()
         call_long("vpd_sim_fit", self._scene, ctypes.byref(options), ctypes.byref(out))
         try:
