@@ -12,6 +12,7 @@
 
 enum { MESH_ITEMS_MAX = 1 << 24 }; // vertices, and elements of a kind
 enum { MESH_NOTE_SIZE = 512 };
+enum { MESH_CORNERS_MAX = 64 }; // of a polygon
 
 // A solid has tets, a surface has triangles; springs may join the vertices of a mesh with neither.
 typedef struct Mesh {
@@ -99,6 +100,9 @@ double mesh_triangle_area(const Mesh *mesh, size_t triangle); // m^2
 
 // ---- for those who make meshes
 
+// The count - 2 triangles of a polygon of 3 to MESH_CORNERS_MAX vertices: a fan around the first corner, or, where that
+// would fold over, ears cut off one after the other. false: corners coincide, sides cross, or it has no area.
+bool mesh_polygon(const Mesh *mesh, const int32_t *corners, int count, int32_t (*out)[3]);
 Status mesh_add_vertex(Mesh *mesh, const double at[3], Error *err);
 Status mesh_add_triangle(Mesh *mesh, const int32_t corners[3], Error *err);
 Status mesh_add_tet(Mesh *mesh, const int32_t corners[4], Error *err);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wavefront OBJ: vertices and faces. Polygons become fans of triangles; normals, texture and materials are left out.
+// Wavefront OBJ: vertices and faces. Polygons become triangles; normals, texture and materials are left out.
 #include "lab/mesh_text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { CORNERS_MAX = 64 };
 
 // "7", "7/2", "7//3" or "-1"; counted from 1, or backwards from the last vertex read.
 static Status read_corner(MeshText *text, const Mesh *mesh, char *word, int32_t *out) {
@@ -21,16 +19,20 @@ static Status read_corner(MeshText *text, const Mesh *mesh, char *word, int32_t 
 }
 
 static Status read_face(MeshText *text, Mesh *mesh) {
-    int32_t corners[CORNERS_MAX];
+    int32_t corners[MESH_CORNERS_MAX], triangles[MESH_CORNERS_MAX][3];
     int count = 0;
     Status status = STATUS_OK;
     for (char *word; status == STATUS_OK && (word = mesh_text_word(text));) {
-        if (count == CORNERS_MAX) return mesh_text_error(text, "a face has more than %d corners", CORNERS_MAX);
+        if (!strcmp(word, "\\") && mesh_text_line(text)) continue; // the face goes on in the next line
+        if (count == MESH_CORNERS_MAX) return mesh_text_error(text, "a face has more than %d corners", count);
         status = read_corner(text, mesh, word, corners + count++);
     }
-    if (status == STATUS_OK && count < 3) return mesh_text_error(text, "a face needs 3 corners, found %d", count);
-    for (int i = 2; i < count && status == STATUS_OK; i++)
-        status = mesh_add_triangle(mesh, (int32_t[]){corners[0], corners[i - 1], corners[i]}, text->err);
+    if (status != STATUS_OK) return status;
+    if (count < 3) return mesh_text_error(text, "a face needs 3 corners, found %d", count);
+    if (!mesh_polygon(mesh, corners, count, triangles))
+        return mesh_text_error(text, "the face is flat, its corners coincide or its sides cross");
+    for (int i = 0; i < count - 2 && status == STATUS_OK; i++)
+        status = mesh_add_triangle(mesh, triangles[i], text->err);
     return status;
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROPERTIES_MAX = 64, ELEMENTS_MAX = 16, CORNERS_MAX = 64, WORD_SIZE = 32 };
+enum { PROPERTIES_MAX = 64, ELEMENTS_MAX = 16, WORD_SIZE = 32 };
 
 // Number types by name: size in bytes, and whether it is signed or a float.
 typedef struct Type {
@@ -150,27 +150,30 @@ static Status wrong(const Ply *ply, const char *name, size_t at, const char *wha
     return error_set(ply->text.err, STATUS_BAD_INPUT, "%s: %s %zu: %s", ply->text.name, name, at + 1, what);
 }
 
-// A polygon as a fan.
 static Status add_face(Ply *ply, size_t at, const double *corners, int count) {
-    int32_t index[CORNERS_MAX];
+    int32_t index[MESH_CORNERS_MAX], triangles[MESH_CORNERS_MAX][3];
     if (count < 3) return wrong(ply, "face", at, "expected at least 3 corners");
     for (int i = 0; i < count; i++) {
         if (!(corners[i] >= 0 && corners[i] < (double)ply->mesh->N) || corners[i] != floor(corners[i]))
-            return wrong(ply, "face", at, "it names a vertex that is not there");
+            return wrong(ply, "face", at,
+                         ply->mesh->N ? "it names a vertex that is not there"
+                                      : "expected the element vertex before the element face");
         index[i] = (int32_t)corners[i];
     }
     Status status = STATUS_OK;
     ply->mesh->lines = ply->ascii;
     ply->mesh->place = (int32_t)(ply->ascii ? ply->text.line : at + 1);
-    for (int i = 2; i < count && status == STATUS_OK; i++)
-        status = mesh_add_triangle(ply->mesh, (int32_t[]){index[0], index[i - 1], index[i]}, ply->text.err);
+    if (!mesh_polygon(ply->mesh, index, count, triangles))
+        return wrong(ply, "face", at, "it is flat, its corners coincide or its sides cross");
+    for (int i = 0; i < count - 2 && status == STATUS_OK; i++)
+        status = mesh_add_triangle(ply->mesh, triangles[i], ply->text.err);
     return status;
 }
 
 static Status read_list(Ply *ply, const Property *property, bool face, size_t at) {
-    double length = 0, values[CORNERS_MAX];
+    double length = 0, values[MESH_CORNERS_MAX];
     Status status = read_number(ply, property->length, &length);
-    if (status == STATUS_OK && (!(length >= 0 && length <= CORNERS_MAX) || length != floor(length)))
+    if (status == STATUS_OK && (!(length >= 0 && length <= MESH_CORNERS_MAX) || length != floor(length)))
         return wrong(ply, property->name, at, "expected a list of at most 64 numbers");
     for (int i = 0; status == STATUS_OK && i < (int)length; i++) status = read_number(ply, property->type, values + i);
     bool corners = !strcmp(property->name, "vertex_indices") || !strcmp(property->name, "vertex_index");

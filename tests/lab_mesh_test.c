@@ -170,6 +170,9 @@ static void test_wrong(void **state) {
         {mesh_parse_obj, "v 0 0 0\nf 1 2 3\n", "m:2: the face names vertex 2, but 1 were read so far"},
         {mesh_parse_obj, "v 0 0 0\n\n# c\nf 1 1\n", "m:4: a face needs 3 corners, found 2"},
         {mesh_parse_obj, "v 0 0 0\nf 1 x 1\n", "m:2: expected a corner such as 7 or 7/2/3, found \"x\""},
+        {mesh_parse_obj, "v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\nf 1 2 3 4\n",
+         "m:5: the face is flat, its corners coincide or its sides cross"},
+        {mesh_parse_obj, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3 3\n", "m:4: the face is flat, its corners coincide"},
         {mesh_parse_ply, "plyx\n", "m: expected a PLY file"},
         {mesh_parse_ply, "ply\nelement vertex 1\nend_header\n", "m:3: the header names no format"},
         {mesh_parse_ply, "ply\nformat text 1.0\n", "m:2: expected the format ascii"},
@@ -182,12 +185,16 @@ static void test_wrong(void **state) {
          "m: the file ends before its last element"},
         {mesh_parse_ply,
          "ply\nformat ascii 1.0\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n3 0 1 2\n",
-         "m:6: face: it names a vertex that is not there"},
+         "m:6: face: expected the element vertex before the element face"},
+        {mesh_parse_ply,
+         "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nelement face "
+         "1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n3 0 1 2\n",
+         "m:11: face: it names a vertex that is not there"},
         {mesh_parse_stl, "round\n", "m: expected an STL file"},
         {mesh_parse_ply,
          "ply\nformat binary_little_endian 1.0\nelement face 1\nproperty list uchar uchar vertex_indices\nend_header\n"
          "\3\1\2\3",
-         "m: face 1: it names a vertex that is not there"},
+         "m: face 1: expected the element vertex before the element face"},
         {mesh_parse_stl, "solid x\nvertex 0 0 0\nendloop\nvertex 0 0 0\n",
          "m:3: expected 3 vertices a facet, found 1 in all"},
         {mesh_parse_msh, "$Nodes\n1\n1 0 0 0\n", "m:1: expected $MeshFormat before $Nodes"},
@@ -217,6 +224,43 @@ static void test_wrong(void **state) {
         mesh_free(&mesh);
         free(text);
     }
+}
+
+// Polygons of any shape keep their area: with each corner first, in both directions, level and on a slope.
+static void test_polygons(void **state) {
+    static const struct {
+        int count;
+        double at[12][2], area;
+    } cases[] = {{4, {{0, 0}, {2, 0}, {2, 1}, {0, 1}}, 2},
+                 {6, {{0, 0}, {2, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 2}}, 3},                 // an L
+                 {4, {{0, 0}, {2, 2}, {0, 1}, {-2, 2}}, 2},                                // an arrow head
+                 {8, {{0, 0}, {1, 0}, {2, 0}, {2, 1}, {2, 2}, {1, 2}, {0, 2}, {0, 1}}, 4}, // corners on straight sides
+                 {8, {{0, 0}, {3, 0}, {3, 3}, {2, 3}, {2, 1}, {1, 1}, {1, 3}, {0, 3}}, 7}, // a U
+                 {10,
+                  {{0, 0}, {3, 0}, {3, 3}, {0, 3}, {0, 0}, {1, 1}, {1, 2}, {2, 2}, {2, 1}, {1, 1}},
+                  8}}; // a hole, by a bridge
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int first = 0; first < cases[k].count; first++)
+            for (int way = -1; way <= 1; way += 2) {
+                char text[2048];
+                size_t used = 0;
+                Mesh mesh = {0};
+                Error err;
+                for (int i = 0; i < cases[k].count; i++) {
+                    const double *p = cases[k].at[(first + way * i + cases[k].count) % cases[k].count];
+                    used +=
+                        (size_t)sprintf(text + used, "v %g %g %g\n", p[0], p[1], 0.75 * p[0]); // sides of 1 are 1.25
+                }
+                used += (size_t)sprintf(text + used, "f");
+                for (int i = 0; i < cases[k].count; i++) // in two lines
+                    used += (size_t)sprintf(text + used, i == 2 ? " \\\r\n%d" : " %d", i + 1);
+                assert_status_ok(mesh_parse_obj(text, used, "m", &mesh, &err), err);
+                assert_int_equal(mesh.F, cases[k].count - 2);
+                assert_close(area(&mesh), 1.25 * cases[k].area, 0, 1e-12);
+                assert_status_ok(mesh_check(&mesh, "m", &err), err);
+                mesh_free(&mesh);
+            }
 }
 
 // Obj texts that are read, and then found to be wrong.
@@ -336,9 +380,10 @@ static void test_fill(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_surfaces), cmocka_unit_test(test_solids), cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_tetgen),   cmocka_unit_test(test_wrong),  cmocka_unit_test(test_checks),
-        cmocka_unit_test(test_tets),     cmocka_unit_test(test_shapes), cmocka_unit_test(test_fill)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_surfaces), cmocka_unit_test(test_solids),
+                                       cmocka_unit_test(test_binary),   cmocka_unit_test(test_tetgen),
+                                       cmocka_unit_test(test_wrong),    cmocka_unit_test(test_polygons),
+                                       cmocka_unit_test(test_checks),   cmocka_unit_test(test_tets),
+                                       cmocka_unit_test(test_shapes),   cmocka_unit_test(test_fill)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
