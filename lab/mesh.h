@@ -67,8 +67,8 @@ Status mesh_make_cloth(const double size[2], const int cells[2], Mesh *out, Erro
 // its squares; of one row it is a chain along x.
 Status mesh_make_grid(const double size[3], const int points[3], Mesh *out, Error *err);
 // The cells of edge `cell` whose centres lie inside a closed surface, five tets each; `note` says where their volume is
-// far from the surface's.
-Status mesh_fill(const Mesh *surface, double cell, const char *name, Mesh *out, Error *err);
+// far from the surface's. Vertices of the surface at the very same place are joined if it is not closed otherwise.
+Status mesh_fill(Mesh *surface, double cell, const char *name, Mesh *out, Error *err);
 
 // ---- edges
 
@@ -107,5 +107,12 @@ Status mesh_add_vertex(Mesh *mesh, const double at[3], Error *err);
 Status mesh_add_triangle(Mesh *mesh, const int32_t corners[3], Error *err);
 Status mesh_add_tet(Mesh *mesh, const int32_t corners[4], Error *err);
 Status mesh_add_spring(Mesh *mesh, int32_t a, int32_t b, Error *err);
+// The five tets of a cell, whose corner c is at (c & 1, c >> 1 & 1, c >> 2): one in the middle and one at each of the
+// four other corners. Neighbouring cells are mirrored, so that their faces have the same diagonal.
+Status mesh_add_cell(Mesh *mesh, const int32_t corner[8], bool mirrored, Error *err);
+// Makes one vertex of those at the very same place; vertices are then in order of their places. `joined`, or NULL: how
+// many there are fewer.
+Status mesh_weld(Mesh *mesh, size_t *joined, Error *err);
+Status mesh_doubles(const Mesh *mesh, size_t *out, Error *err); // how many mesh_weld would join
 
 #endif

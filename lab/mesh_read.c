@@ -17,6 +17,18 @@ static void note_unused(Mesh *mesh, size_t unused, const char *name) {
              unused, unused == 1 ? "vertex belongs" : "vertices belong", unused == 1 ? "is" : "are");
 }
 
+// Pieces that only seem to be joined: each corner has a vertex of its own there.
+static Status note_doubles(Mesh *mesh, const char *name, Error *err) {
+    size_t doubles = 0;
+    Status status = mesh->note[0] ? STATUS_OK : mesh_doubles(mesh, &doubles, err);
+    if (doubles)
+        snprintf(
+            mesh->note, sizeof mesh->note,
+            "%.300s: %zu %s at the very place of others and %s not joined to them, so the object comes apart there",
+            name, doubles, doubles == 1 ? "vertex lies" : "vertices lie", doubles == 1 ? "is" : "are");
+    return status;
+}
+
 static Status drop_unused(Mesh *mesh, const char *name, Error *err) {
     bool moved = false;
     int32_t *map = calloc(mesh->N ? mesh->N : 1, sizeof *map), kept = 0;
@@ -53,7 +65,8 @@ static Status tidy(Mesh *mesh, const char *name, Error *err) {
     if (!mesh->T && !mesh->F)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected triangles or tetrahedra, found none", name);
     turn_tets(mesh);
-    return drop_unused(mesh, name, err);
+    Status status = drop_unused(mesh, name, err);
+    return status == STATUS_OK ? note_doubles(mesh, name, err) : status;
 }
 
 // ---- files

@@ -30,9 +30,7 @@ static Status add_lattice(Mesh *mesh, const double size[3], const int points[3],
 
 // ---- boxes
 
-// Corner c of a cell is at (c & 1, c >> 1 & 1, c >> 2). A tet in the middle and one at each of the four other corners;
-// neighbouring cells are mirrored, so that their faces have the same diagonal.
-static Status add_cell(Mesh *mesh, const int32_t corner[8], bool mirrored, Error *err) {
+Status mesh_add_cell(Mesh *mesh, const int32_t corner[8], bool mirrored, Error *err) {
     static const int tets[2][5][4] = {{{0, 3, 5, 6}, {1, 0, 5, 3}, {2, 0, 3, 6}, {4, 0, 6, 5}, {7, 3, 6, 5}},
                                       {{1, 2, 4, 7}, {0, 1, 2, 4}, {3, 2, 1, 7}, {5, 1, 4, 7}, {6, 2, 7, 4}}};
     Status status = STATUS_OK;
@@ -59,7 +57,7 @@ Status mesh_make_box(const double size[3], const int cells[3], Mesh *out, Error 
                 int32_t corner[8];
                 for (int c = 0; c < 8; c++)
                     corner[c] = ((i + (c & 1)) * points[1] + j + (c >> 1 & 1)) * points[2] + k + (c >> 2);
-                status = add_cell(out, corner, (i + j + k) % 2, err);
+                status = mesh_add_cell(out, corner, (i + j + k) % 2, err);
             }
     return status;
 }
@@ -209,111 +207,5 @@ Status mesh_make_grid(const double size[3], const int points[3], Mesh *out, Erro
             if (inside) status = mesh_add_spring(out, (int32_t)v, other, err);
         }
     }
-    return status;
-}
-
-// ---- solids inside a surface
-
-// How often the surface winds around a point, from the solid angles of its triangles (van Oosterom and Strackee 1983).
-static double winding(const Mesh *mesh, const double at[3]) {
-    double sum = 0;
-    for (size_t f = 0; f < mesh->F; f++) {
-        double r[3][3], length[3], normal[3];
-        for (int v = 0; v < 3; v++) {
-            for (int c = 0; c < 3; c++) r[v][c] = mesh->position[3 * mesh->triangle[3 * f + (size_t)v] + c] - at[c];
-            length[v] = sqrt(vector_dot(r[v], r[v]));
-        }
-        vector_cross(r[1], r[2], normal);
-        double across = length[0] * length[1] * length[2];
-        for (int v = 0; v < 3; v++) across += vector_dot(r[(v + 1) % 3], r[(v + 2) % 3]) * length[v];
-        sum += 2 * atan2(vector_dot(r[0], normal), across);
-    }
-    return sum / (4 * 3.14159265358979323846);
-}
-
-typedef struct Fill {
-    const Mesh *surface;
-    Mesh *mesh;
-    double low[3], cell;
-    int cells[3];
-    int32_t *vertex; // (cells[0]+1, cells[1]+1, cells[2]+1), number of the vertex + 1, or 0
-} Fill;
-
-static Status fill_cell(Fill *fill, const int at[3], Error *err) {
-    int32_t corner[8];
-    double centre[3], x[3];
-    Status status = STATUS_OK;
-    for (int c = 0; c < 3; c++) centre[c] = fill->low[c] + (at[c] + 0.5) * fill->cell;
-    if (fabs(winding(fill->surface, centre)) < 0.5) return STATUS_OK;
-    for (int v = 0; v < 8 && status == STATUS_OK; v++) {
-        const int place[3] = {at[0] + (v & 1), at[1] + (v >> 1 & 1), at[2] + (v >> 2)};
-        int32_t *known =
-            fill->vertex +
-            ((size_t)place[0] * (size_t)(fill->cells[1] + 1) + (size_t)place[1]) * (size_t)(fill->cells[2] + 1) +
-            place[2];
-        for (int c = 0; c < 3; c++) x[c] = fill->low[c] + place[c] * fill->cell;
-        if (!*known) {
-            status = mesh_add_vertex(fill->mesh, x, err);
-            *known = (int32_t)fill->mesh->N;
-        }
-        corner[v] = *known - 1;
-    }
-    return status == STATUS_OK ? add_cell(fill->mesh, corner, (at[0] + at[1] + at[2]) % 2, err) : status;
-}
-
-// The box of cells around the surface, with the surface in its middle.
-static Status fill_size(Fill *fill, const char *name, Error *err) {
-    double cells = 1;
-    for (int c = 0; c < 3; c++) {
-        double low = INFINITY, high = -INFINITY;
-        for (size_t i = 0; i < fill->surface->N; i++) {
-            low = fmin(low, fill->surface->position[3 * i + (size_t)c]);
-            high = fmax(high, fill->surface->position[3 * i + (size_t)c]);
-        }
-        double count = fmax(1, ceil((high - low) / fill->cell - 1e-9));
-        cells *= count + 1;
-        fill->cells[c] = (int)fmin(count, MESH_ITEMS_MAX);
-        fill->low[c] = (low + high - fill->cell * count) / 2;
-    }
-    if (cells <= MESH_ITEMS_MAX) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: fill: %g m makes %.0f cells, more than %d; take larger ones", name,
-                     fill->cell, cells, MESH_ITEMS_MAX);
-}
-
-// More than a tenth off the surface's volume: its pyramids on the triangles, from the first vertex.
-static void note_volume(const Fill *fill, const char *name) {
-    const Mesh *s = fill->surface, *made = fill->mesh;
-    double closed = 0, filled = (double)made->T / 5 * fill->cell * fill->cell * fill->cell;
-    for (size_t f = 0; f < s->F; f++) {
-        double edge[3][3], normal[3];
-        for (int v = 0; v < 3; v++) vector_between(s->position, 0, s->triangle[3 * f + (size_t)v], edge[v]);
-        vector_cross(edge[0], edge[1], normal);
-        closed += vector_dot(normal, edge[2]) / 6;
-    }
-    closed = fabs(closed);
-    if (fabs(filled - closed) > closed / 10)
-        snprintf(fill->mesh->note, sizeof fill->mesh->note,
-                 "%.300s: fill: cells of %g m make a volume of %.3g m^3, and the surface holds %.3g m^3; smaller ones "
-                 "come nearer",
-                 name, fill->cell, filled, closed);
-}
-
-Status mesh_fill(const Mesh *surface, double cell, const char *name, Mesh *out, Error *err) {
-    Fill fill = {.surface = surface, .mesh = out, .cell = cell};
-    Status status = mesh_check_closed(surface, name, err);
-    if (status == STATUS_OK) status = fill_size(&fill, name, err);
-    if (status != STATUS_OK) return status;
-    size_t room = (size_t)(fill.cells[0] + 1) * (size_t)(fill.cells[1] + 1) * (size_t)(fill.cells[2] + 1);
-    fill.vertex = calloc(room, sizeof *fill.vertex);
-    if (!fill.vertex) return error_set(err, STATUS_FAILED, "%s: out of memory for %zu cells", name, room);
-    for (int i = 0; i < fill.cells[0]; i++)
-        for (int j = 0; j < fill.cells[1]; j++)
-            for (int k = 0; k < fill.cells[2] && status == STATUS_OK; k++)
-                status = fill_cell(&fill, (int[]){i, j, k}, err);
-    free(fill.vertex);
-    if (status == STATUS_OK && !out->T)
-        status =
-            error_set(err, STATUS_BAD_INPUT, "%s: fill: no cell of %g m lies inside; take smaller ones", name, cell);
-    if (status == STATUS_OK) note_volume(&fill, name);
     return status;
 }

@@ -55,43 +55,6 @@ static Status read_ascii(MeshText *text, Mesh *out) {
     return status;
 }
 
-typedef struct Corner {
-    double at[3];
-    int32_t index;
-} Corner;
-
-static int compare(const void *a, const void *b) {
-    const Corner *x = a, *y = b;
-    for (int c = 0; c < 3; c++)
-        if (x->at[c] != y->at[c]) return x->at[c] < y->at[c] ? -1 : 1;
-    return (x->index > y->index) - (x->index < y->index);
-}
-
-// Makes one vertex of equal corners.
-static Status weld(Mesh *mesh, Error *err) {
-    size_t count = mesh->N;
-    Corner *corners = calloc(count ? count : 1, sizeof *corners);
-    int32_t *vertex = calloc(count ? count : 1, sizeof *vertex);
-    Status status = corners && vertex ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for a mesh");
-    for (size_t i = 0; i < count && corners; i++) {
-        for (int c = 0; c < 3; c++) corners[i].at[c] = mesh->position[3 * i + (size_t)c] + 0.0; // -0 is 0
-        corners[i].index = (int32_t)i;
-    }
-    if (status == STATUS_OK && count) qsort(corners, count, sizeof *corners, compare);
-    mesh->N = 0;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        if (i == 0 || memcmp(corners[i].at, corners[i - 1].at, sizeof corners[i].at) != 0) {
-            memcpy(mesh->position + 3 * mesh->N, corners[i].at, sizeof corners[i].at);
-            mesh->N++;
-        }
-        vertex[corners[i].index] = (int32_t)mesh->N - 1;
-    }
-    for (size_t i = 0; i < 3 * mesh->F && status == STATUS_OK; i++) mesh->triangle[i] = vertex[mesh->triangle[i]];
-    free(corners);
-    free(vertex);
-    return status;
-}
-
 Status mesh_parse_stl(char *bytes, size_t size, const char *name, Mesh *out, Error *err) {
     size_t count = size >= HEADER ? number_at(bytes + HEADER - 4) : 0;
     bool binary = size >= HEADER && size == HEADER + FACET * count;
@@ -101,5 +64,5 @@ Status mesh_parse_stl(char *bytes, size_t size, const char *name, Mesh *out, Err
                          count, HEADER + FACET * count, size);
     MeshText text = mesh_text(bytes, size, name, err);
     status = binary ? read_binary(bytes, count, name, out, err) : read_ascii(&text, out);
-    return status == STATUS_OK ? weld(out, err) : status;
+    return status == STATUS_OK ? mesh_weld(out, NULL, err) : status;
 }

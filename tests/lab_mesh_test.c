@@ -379,11 +379,72 @@ static void test_fill(void **state) {
     mesh_free(&surface);
 }
 
+// Each square of a cube has four vertices of its own, as programs write them that keep a normal for each corner.
+static void test_doubles(void **state) {
+    static const char square[] = "v %1$d %2$d 0\nv %1$d %2$d 1\nv %3$d %4$d 1\nv %3$d %4$d 0\nf -4 -3 -2 -1\n";
+    static const int side[5][2] = {{0, 0}, {0, 1}, {1, 1}, {1, 0}, {0, 0}};
+    const char *path = "lab_mesh_test_doubles.obj";
+    Mesh surface, solid = {0};
+    Error err;
+    (void)state;
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    for (int i = 0; i < 4; i++) fprintf(file, square, side[i][0], side[i][1], side[i + 1][0], side[i + 1][1]);
+    for (int z = 0; z < 2; z++)
+        fprintf(file, "v 0 0 %1$d\nv 0 1 %1$d\nv 1 1 %1$d\nv 1 0 %1$d\nf %2$s\n", z, z ? "-1 -2 -3 -4" : "-4 -3 -2 -1");
+    fclose(file);
+    assert_status_ok(mesh_read(path, &surface, &err), err);
+    assert_int_equal(surface.N, 24);
+    assert_string_equal(surface.note, "lab_mesh_test_doubles.obj: 16 vertices lie at the very place of others and are "
+                                      "not joined to them, so the object comes apart there");
+    assert_status_error(mesh_check_closed(&surface, "m", &err), STATUS_BAD_INPUT, err, "is not closed");
+    assert_status_ok(mesh_fill(&surface, 0.5, "m", &solid, &err), err);
+    assert_close(volume(&solid), 1, 0, 1e-12);
+    mesh_free(&solid);
+    mesh_free(&surface);
+    remove(path);
+}
+
+// Which cells lie inside, of a hollow ball of many small triangles.
+static void test_fill_hollow(void **state) {
+    static const double radius[2] = {1, 0.6};
+    Mesh surface = {0}, ball = {0}, solid = {0};
+    Error err;
+    (void)state;
+    for (int shell = 0; shell < 2; shell++) {
+        int32_t *faces;
+        size_t count, before = surface.N;
+        assert_status_ok(mesh_make_sphere(radius[shell], 8, &ball, &err), err);
+        assert_status_ok(mesh_surface(&ball, &faces, &count, &err), err);
+        for (size_t i = 0; i < ball.N; i++)
+            assert_status_ok(mesh_add_vertex(&surface, ball.position + 3 * i, &err), err);
+        for (size_t f = 0; f < count; f++) {
+            const int32_t *v = faces + 3 * f, add = (int32_t)before;
+            const int32_t out[3] = {v[0] + add, v[1 + shell] + add, v[2 - shell] + add}; // the inner one is turned
+            assert_status_ok(mesh_add_triangle(&surface, out, &err), err);
+        }
+        free(faces);
+        mesh_free(&ball);
+    }
+    assert_status_ok(mesh_fill(&surface, 0.07, "m", &solid, &err), err);
+    size_t inside = 0, wrong = 0;
+    for (int i = -15; i <= 15; i++)
+        for (int j = -15; j <= 15; j++)
+            for (int k = -15; k <= 15; k++) { // a shell is up to .013 inside its sphere
+                const double r = 0.07 * sqrt(i * i + j * j + k * k);
+                inside += r < 0.98 && r > 0.6;
+                wrong += (r >= 0.98 && r < 1) || (r > 0.58 && r <= 0.6);
+            }
+    assert_true(solid.T / 5 >= inside && solid.T / 5 <= inside + wrong);
+    mesh_free(&solid);
+    mesh_free(&surface);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_surfaces), cmocka_unit_test(test_solids),
-                                       cmocka_unit_test(test_binary),   cmocka_unit_test(test_tetgen),
-                                       cmocka_unit_test(test_wrong),    cmocka_unit_test(test_polygons),
-                                       cmocka_unit_test(test_checks),   cmocka_unit_test(test_tets),
-                                       cmocka_unit_test(test_shapes),   cmocka_unit_test(test_fill)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_surfaces), cmocka_unit_test(test_solids),  cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_tetgen),   cmocka_unit_test(test_wrong),   cmocka_unit_test(test_polygons),
+        cmocka_unit_test(test_checks),   cmocka_unit_test(test_tets),    cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_fill),     cmocka_unit_test(test_doubles), cmocka_unit_test(test_fill_hollow)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
