@@ -142,12 +142,13 @@ static Status read_camera_fields(const ArgumentReader *reader, const YamlNode *n
 
 static Status place_camera(const ArgumentReader *reader, const YamlNode *node, const CameraFields *fields, bool y_up,
                            double pose[16]) {
-    const double up[3] = {0, y_up, !y_up};
+    const double up[3] = {0, y_up, !y_up}, top[3] = {0, !y_up, -y_up}; // of pictures straight from above or below
     double apart, determinant;
     if (fields->has_eye)
-        return camera_look_at(fields->eye, fields->look_at, up, pose)
+        return camera_look_at(fields->eye, fields->look_at, up, pose) ||
+                       camera_look_at(fields->eye, fields->look_at, top, pose)
                    ? STATUS_OK
-                   : argument_error(reader, node, "%s: eye and look_at lie above each other; say pose", node->key);
+                   : argument_error(reader, node, "%s: eye and look_at are at one place", node->key);
     memcpy(pose, fields->pose, sizeof fields->pose);
     if (pose_rotation_error(pose, &apart, &determinant) && apart <= POSE_TOLERANCE && determinant > 0) return STATUS_OK;
     return argument_error(reader, node, "%s: pose: expected a rotation and a place, [R t; 0 0 0 1] row by row",

@@ -212,6 +212,34 @@ static void test_around(void **state) {
     }
 }
 
+// A camera straight above has y at the top of its picture; with y up this is -z, and the data set's y in both.
+static void test_from_above(void **state) {
+    static const struct {
+        const char *head;
+        double right[3], down[3], ahead[3];
+    } cases[] = {{"cameras: {a: {eye: [1, 2, 5], look_at: [1, 2, 0]}}\n", {1, 0, 0}, {0, -1, 0}, {0, 0, -1}},
+                 {"cameras: {a: {eye: [1, 2, -5], look_at: [1, 2, 0]}}\n", {-1, 0, 0}, {0, -1, 0}, {0, 0, 1}},
+                 {"up: y\ncameras: {a: {eye: [1, 5, 2], look_at: [1, 0, 2]}}\n", {1, 0, 0}, {0, 0, 1}, {0, -1, 0}}};
+    char all[512];
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        SimScene scene;
+        Error err;
+        snprintf(all, sizeof all,
+                 "frames: 1\nsubsteps: 1\n%sobjects: {b: {box: {size: [1, 2, 3], cells: [1, 1, 1]}, density: 1, solid: "
+                 "{mu: 1, lambda: 1}}}\n",
+                 cases[k].head);
+        assert_status_ok(scene_parse(all, strlen(all), "s.yaml", ".", &scene, &err), err);
+        const double *pose = scene.picture.camera->world_from_camera;
+        for (int c = 0; c < 3; c++) {
+            assert_close(pose[4 * c], cases[k].right[c], 0, 1e-15);
+            assert_close(pose[4 * c + 1], cases[k].down[c], 0, 1e-15);
+            assert_close(pose[4 * c + 2], cases[k].ahead[c], 0, 1e-15);
+        }
+        scene_free(&scene);
+    }
+}
+
 // Cameras around a scene with a wall stand before it, each elsewhere. Those of a bead of .4 mm come near.
 static void test_before_planes(void **state) {
     static const char walled[] = "frames: 1\nsubsteps: 1\ncameras: 7\ncontacts: {g: {k_e: 1}}\n"
@@ -231,8 +259,8 @@ static void test_before_planes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_planted),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),     cmocka_unit_test(test_planted),
                                        cmocka_unit_test(test_what_is_where), cmocka_unit_test(test_around),
-                                       cmocka_unit_test(test_before_planes)};
+                                       cmocka_unit_test(test_from_above),    cmocka_unit_test(test_before_planes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
