@@ -218,7 +218,8 @@ export class Viewer extends Editor {
     if (!name || ['edits', 'episode', 'like', 'name', 'file'].includes(name)) return;
     if (name === 'pick') return this.select_by_name(input.value);
     if (name === 'step') return this.step_by(Number(input.value) - this.settings.step);
-    this.settings[name] = input.type === 'checkbox' ? input.checked : ['rate', 'size', 'steps'].includes(name) ? Number(input.value) : input.value;
+    this.settings[name] = input.type === 'checkbox' ? input.checked : input.type === 'number' ? input.valueAsNumber // NaN: it is empty
+      : ['rate', 'size'].includes(name) ? Number(input.value) : input.value;
     if (name === 'view') this.look(input.value);
     if (name === 'grow' && this.selection) this.select(this.selection);
     this.changed();
