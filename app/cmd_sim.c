@@ -151,7 +151,8 @@ static Status count_wrong(const SimScene *scene, const Gradcheck *check, Error *
     char unknown[96] = "", alone[96] = "";
     if (!bad) return STATUS_OK;
     if (of[GRADCHECK_UNKNOWN])
-        snprintf(unknown, sizeof unknown, "; of %zu the differences disagree among themselves (kinks or chaos)",
+        snprintf(unknown, sizeof unknown,
+                 "; of %zu the differences disagree among themselves (kinks, chaos or rounding)",
                  of[GRADCHECK_UNKNOWN]);
     if (of[GRADCHECK_F32_ALONE]) snprintf(alone, sizeof alone, "; %zu are right in f64", of[GRADCHECK_F32_ALONE]);
     return error_set(err, STATUS_FAILED, "%s: %zu of %zu gradients differ from the differences by more than %g%s%s",
@@ -193,7 +194,7 @@ const Command command_sim_gradcheck = {
         "scene\nnames, else f64; the differences are always f64. An error above 1e-6 (f32: 1e-3) ends with status 1.\n"
         "Where none of three step sizes h fits, 1e-7, 1e-8 and 1e-9 are taken: near a kink (a contact that begins, "
         "friction\nthat stops a particle) only short steps stay on one side of it. \"differences disagree\": no two of "
-        "them are the\nsame, because of kinks or chaos, so they judge no gradient. \"f32 alone\": the same gradient in "
-        "f64 is right.",
+        "them are the\nsame, because of kinks, chaos or rounding, so they judge no gradient. \"f32 alone\": the same "
+        "gradient in f64 is\nright.",
     .run = run_gradcheck,
 };

@@ -18,6 +18,9 @@ const char *const gradcheck_verdicts[] = {"right", "wrong", "differences disagre
 #define SIDES 10 // times the limit: slopes to either side that differ by less are the same
 #define KINKS 10 // how many times as far from their mean a gradient may be that takes one side of each of many kinks
 
+#define DOUBT                                                                                                          \
+    10 // a gradient that is no further from differences than so many times what they may be off by is not wrong
+
 #define F64_LIMIT 1e-6 // of errors
 #define F32_LIMIT 1e-3
 
@@ -140,11 +143,20 @@ static bool settled(const GradcheckRow *row, int step, double limit) {
     return fabs(a - b) <= larger * limit + row->rounding[step] + row->rounding[step + 1];
 }
 
+// Two differences that agree, and a gradient that is far from them: the rounding of a long path is more than that of
+// the loss, so differences that agree within rounding may both be off.
+static bool accused(const GradcheckRow *row, double limit) {
+    for (int s = 0; s + 1 < GRADCHECK_STEPS; s++) {
+        const double a = row->difference[s], b = row->difference[s + 1];
+        if (settled(row, s, limit) && !(fabs(row->adjoint - b) <= DOUBT * (fabs(a - b) + row->rounding[s + 1])))
+            return true;
+    }
+    return false;
+}
+
 void gradcheck_judge(GradcheckRow *row, double limit) {
     row->error = INFINITY;
-    row->verdict = GRADCHECK_UNKNOWN;
-    for (int s = 0; s + 1 < GRADCHECK_STEPS; s++)
-        if (settled(row, s, limit)) row->verdict = GRADCHECK_WRONG;
+    row->verdict = accused(row, limit) ? GRADCHECK_WRONG : GRADCHECK_UNKNOWN;
     for (int s = 0; s < GRADCHECK_STEPS; s++) {
         double larger = fmax(row->usual, fmax(fabs(row->adjoint), fabs(row->difference[s])));
         double apart = fabs(row->adjoint - row->difference[s]);
@@ -169,10 +181,13 @@ static bool has_kink(const GradcheckRow *row, const GradcheckRow *finer, double 
 
 void gradcheck_refine(GradcheckRow *row, GradcheckRow *finer, double limit) {
     const bool unknown = row->verdict == GRADCHECK_UNKNOWN, kink = unknown || has_kink(row, finer, limit);
+    const bool wrong = accused(finer, limit);
     for (int s = 0; s < GRADCHECK_STEPS; s++)
         finer->rounding[s] = fmin(finer->rounding[s], FINER_ROUNDING * fmax(finer->usual, fabs(finer->adjoint)));
     gradcheck_judge(finer, limit);
-    if (unknown || (kink && finer->verdict == GRADCHECK_RIGHT)) *row = *finer;
+    if (finer->verdict == GRADCHECK_WRONG && !wrong && isfinite(finer->adjoint)) finer->verdict = GRADCHECK_UNKNOWN;
+    const bool more = finer->verdict != GRADCHECK_UNKNOWN || finer->error < row->error;
+    if ((unknown && more) || (kink && finer->verdict == GRADCHECK_RIGHT)) *row = *finer;
 }
 
 // The difference that the next one confirms; NaN of none.

@@ -14,8 +14,8 @@ enum { GRADCHECK_STEPS = 3 };
 
 typedef enum GradcheckVerdict {
     GRADCHECK_RIGHT,    // at one of the steps the error is within the limit, or within rounding
-    GRADCHECK_WRONG,    // two differences agree with each other, and not with the adjoint
-    GRADCHECK_UNKNOWN,  // no two differences agree with each other: kinks (also at the very point) or chaos
+    GRADCHECK_WRONG,    // two differences agree with each other, and the adjoint is far from them
+    GRADCHECK_UNKNOWN,  // no two differences say enough: kinks (also at the very point), chaos or rounding
     GRADCHECK_F32_ALONE // the same adjoint in f64 is right: f32 rounds too much, or takes the other side of a kink
 } GradcheckVerdict;
 extern const char *const gradcheck_verdicts[]; // in words

@@ -64,6 +64,8 @@ static void test_judge(void **state) {
                  {1, {1.1, 1.00001, 1.00001}, 0, GRADCHECK_WRONG},  // two of them do
                  {2, {1, 1, 1}, 1e-9, GRADCHECK_WRONG},             // twice the gradient
                  {2e-12, {1e-12, 1e-12, 0}, 1e-9, GRADCHECK_RIGHT}, // within rounding
+                 {5e-9, {9, 1e-9, 2e-9}, 1e-9, GRADCHECK_UNKNOWN},  // not far beyond it
+                 {5e-8, {9, 1e-9, 2e-9}, 1e-9, GRADCHECK_WRONG},
                  {0, {0, 0, 0}, 0, GRADCHECK_RIGHT},
                  {NAN, {1, 1, 1}, 1e-9, GRADCHECK_WRONG},
                  {NAN, {1, 2, 3}, 1e-9, GRADCHECK_WRONG},
@@ -86,7 +88,9 @@ static void test_refine(void **state) {
                  {1.2, {1, 1, 1}, 1.2, GRADCHECK_RIGHT}, // a kink lies between
                  {1.3, {1, 1, 1}, 1.2, GRADCHECK_WRONG},
                  {1.00005, {1.1, 1, 0.9}, 1, GRADCHECK_RIGHT}, // nothing better is known
-                 {2, {1.1, 1, 0.9}, 1, GRADCHECK_WRONG}};
+                 {2, {1.1, 1, 0.9}, 1, GRADCHECK_WRONG},
+                 {1e-5, {3, -2, 1}, 0, GRADCHECK_UNKNOWN}, // too small to be seen in steps that change nothing
+                 {NAN, {3, -2, 1}, 0, GRADCHECK_WRONG}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         GradcheckRow row = {.adjoint = cases[i].adjoint}, finer;
