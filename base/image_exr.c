@@ -88,8 +88,10 @@ static Status read_shape(exr_const_context_t file, size_t size, exr_attr_box2i_t
     if (exr_get_data_window(file, 0, window) || exr_get_channels(file, 0, &channels) || !channels)
         return error_set(err, STATUS_BAD_INPUT, "the EXR picture is damaged (header)");
     int64_t W = (int64_t)window->max.x - window->min.x + 1, H = (int64_t)window->max.y - window->min.y + 1;
-    if (W < 1 || H < 1 || W > IMAGE_SIDE_MAX || H > IMAGE_SIDE_MAX || (uint64_t)(W * H) / EXR_RATIO_MAX > size)
-        return error_set(err, STATUS_BAD_INPUT, "declares %lld x %lld pixels, none or more than its %zu bytes can hold",
+    Status status = image_check_size(H, W, err);
+    if (status) return status;
+    if ((uint64_t)(W * H) / EXR_RATIO_MAX > size)
+        return error_set(err, STATUS_BAD_INPUT, "declares %lld x %lld pixels, more than its %zu bytes can hold",
                          (long long)W, (long long)H, size);
     return choose_channels(channels, wanted, err);
 }
@@ -164,7 +166,7 @@ Status image_decode_exr(const unsigned char *bytes, size_t size, Image *out, Err
     how.user_data = &owner;
     how.read_fn = read_some;
     how.size_fn = size_of;
-    how.max_image_width = how.max_image_height = IMAGE_SIDE_MAX;
+    how.max_image_width = how.max_image_height = 64 * IMAGE_SIDE_MAX; // too large ones are told apart from damaged ones
     if (exr_start_read(&file, "picture", &how) != EXR_ERR_SUCCESS)
         return error_set(err, STATUS_BAD_INPUT, "the EXR picture is damaged or cut short (header)");
     Status status = read_shape(file, size, &window, &wanted, err);
