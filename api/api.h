@@ -61,7 +61,8 @@ Status api_check_count(const RolloutFile *scene, size_t count, const char *what,
 // Rows and columns of a picture.
 Status api_check_sides(int H, int W, const char *what, Error *err);
 
-// An existing file at `path` may only be replaced if it is of one of these kinds (datasets/output_kind.h).
+// An existing file at `path` may only be replaced if it is of one of these kinds (datasets/output_kind.h); a new one
+// must have their ending.
 Status api_check_output(const char *path, const char *kinds, Error *err);
 
 // ---- reports as JSON

@@ -100,7 +100,11 @@ Status api_check_texts(const char *const *list, size_t count, const char *what, 
 Status api_check_output(const char *path, const char *kinds, Error *err) {
     struct stat info;
     char words[OUTPUT_KIND_WORDS];
-    if (stat(path, &info) || !S_ISREG(info.st_mode) || info.st_size == 0) return STATUS_OK;
+    if (stat(path, &info) || !S_ISREG(info.st_mode) || info.st_size == 0) {
+        const char *ending = output_missing_ending(path, kinds);
+        return ending ? error_set(err, STATUS_BAD_INPUT, "%s: expected a name that ends in %s", path, ending)
+                      : STATUS_OK;
+    }
     bool own = output_is_of_kind(path, kinds);
     if (own && !strcmp(kinds, "vpd-dataset"))
         return error_set(err, STATUS_BAD_INPUT, "%s: this data set exists; remove it or give another name", path);

@@ -74,23 +74,12 @@ Status output_check_frames(const CommandLine *line, const char *path, size_t cou
     return status;
 }
 
-// These are what they are, whatever their names say, and other programs go by the name.
 static Status check_ending(const CommandLine *line, const FlagValue *given, Error *err) {
-    static const struct {
-        const char *kind, *ending, *other;
-    } endings[] = {{"svg", ".svg", ".svg"},
-                   {"glb", ".glb", ".glb"},
-                   {"usda", ".usda", ".usd"},
-                   {"png", ".png", ".png"},
-                   {"vpd-dataset", ".h5", ".hdf5"}};
     bool folder = line->ranks && !strcmp(given->flag->writes, "vpd-dataset"); // of several processes
-    if (folder) return STATUS_OK;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (!strcmp(given->flag->writes, endings[i].kind) && !name_ends(given->value, endings[i].ending) &&
-            !name_ends(given->value, endings[i].other))
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected a name that ends in %s, which is what --%s writes",
-                             given->value, endings[i].ending, given->flag->name);
-    return STATUS_OK;
+    const char *ending = folder ? NULL : output_missing_ending(given->value, given->flag->writes);
+    if (!ending) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected a name that ends in %s, which is what --%s writes",
+                     given->value, ending, given->flag->name);
 }
 
 Status outputs_check(const CommandLine *line, Error *err) {

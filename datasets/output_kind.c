@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/output_kind.h"
 
+#include "base/file.h"
 #include "base/file_kind.h"
 #include "datasets/h5.h"
 
@@ -60,6 +61,21 @@ bool output_is_of_kind(const char *path, const char *list) {
         if (same && is_named(list, kinds[i].kind)) return true;
     }
     return false;
+}
+
+// These are what they are, whatever their names say, and other programs go by the name.
+const char *output_missing_ending(const char *path, const char *list) {
+    static const struct {
+        const char *kind, *ending, *other;
+    } endings[] = {{"svg", ".svg", ".svg"},
+                   {"glb", ".glb", ".glb"},
+                   {"usda", ".usda", ".usd"},
+                   {"png", ".png", ".png"},
+                   {"vpd-dataset", ".h5", ".hdf5"}};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(list, endings[i].kind) && !name_ends(path, endings[i].ending) && !name_ends(path, endings[i].other))
+            return endings[i].ending;
+    return NULL;
 }
 
 const char *output_kind_words(const char *list, char words[OUTPUT_KIND_WORDS]) {

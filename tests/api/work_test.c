@@ -100,6 +100,8 @@ static void imports_that_do_not_fit(void **state) {
     char lens[160];
     snprintf(lens, sizeof lens, "%s/K.txt", recording);
     WRONG(vpd_data_import(recording, lens, NULL, &report, &err), "K.txt: this file exists and is not a data set");
+    WRONG(vpd_data_import(recording, world_place("data.png"), NULL, &report, &err),
+          "data.png: expected a name that ends in .h5");
     WRONG(vpd_data_check(NULL, &report, &err), "dataset: expected an object");
     WRONG(vpd_data_check(world_place("none.h5"), &report, &err), "none.h5");
 #define WRONG_IMPORT(words, ...)                                                                                       \
@@ -276,7 +278,9 @@ static void evaluations_that_do_not_fit(void **state) {
 
 static void rollouts_are_exported(void **state) {
     (void)state;
-    static const char *const names[] = {"out_ply", "out.npz", "out.glb", "out.usda"};
+    static const char *const names[] = {"out_ply", "out.npz", "out.glb", "out.usda"}, *const others[] = {
+                                                                                          "again_ply", "again.npz",
+                                                                                          "again.glb", "again.usda"};
     vpd_model *model = world_open_model("model.h5", 1);
     vpd_scene *scene = world_episode(model);
     vpd_error err = {0};
@@ -285,7 +289,7 @@ static void rollouts_are_exported(void **state) {
     for (int format = VPD_EXPORT_PLY; format <= VPD_EXPORT_USDA; format++) {
         assert_vpd_ok(vpd_scene_export(scene, (vpd_export_format)format, world_place(names[format]), &err), err);
         assert_true(is_there(world_place(names[format])));
-        snprintf(again, sizeof again, "%s_again", world_place(names[format]));
+        snprintf(again, sizeof again, "%s", world_place(others[format]));
         assert_vpd_ok(vpd_rollout_export(rollout, (vpd_export_format)format, again, &err), err);
         assert_true(is_there(again));
     }
