@@ -136,13 +136,13 @@ static Status take_options(const vpd_import_options *o, ImportOptions *out, Erro
 static Status import_data(const char *path, const char *target, ImportOptions options, bool skip_bad, ApiNotes *notes,
                           char **report, Error *err) {
     json_t *written = NULL;
-    size_t moments_left_out = 0;
+    ImportLeftOut left_out = {0};
     ImportReport skipped = {0};
-    options.moments_left_out = &moments_left_out;
+    options.left_out = &left_out;
     if (skip_bad) options.report = &skipped;
     Status status = dataset_import(path, &options, target, &notes->log, err);
     if (status == STATUS_OK) status = dataset_written_json(target, &written, err);
-    if (status == STATUS_OK) status = import_moments_json(moments_left_out, written, err);
+    if (status == STATUS_OK) status = import_left_out_json(&left_out, written, err);
     if (status == STATUS_OK && skip_bad) status = import_skipped_json(&skipped, written, err);
     import_report_free(&skipped);
     if (status == STATUS_OK) return api_report(written, notes, report, err);

@@ -223,11 +223,11 @@ static Status import_part(const CommandLine *line, ImportOptions *options, const
     return status ? status : ranks_barrier(line->ranks, err);
 }
 
-static Status tell(const CommandLine *line, const char *path, const ImportReport *report, size_t moments_left_out,
+static Status tell(const CommandLine *line, const char *path, const ImportReport *report, const ImportLeftOut *left_out,
                    Error *err) {
     json_t *object = NULL;
     Status status = result_of_dataset(line, path, &object, err);
-    if (!status && object) status = import_moments_json(moments_left_out, object, err);
+    if (!status && object) status = import_left_out_json(left_out, object, err);
     if (!status) status = tell_bad(line, report, object, err);
     if (!status)
         return result_tell(line, object, RESULT_NOTE, err, "%s written; now \"vpd data check %s\"", path, path);
@@ -236,14 +236,14 @@ static Status tell(const CommandLine *line, const char *path, const ImportReport
 }
 
 static Status run_import(const CommandLine *line, Error *err) {
-    size_t moments_left_out = 0;
+    ImportLeftOut left_out = {0};
     ImportOptions options = {.format = command_text(line, "format", NULL),
                              .near = NAN,
                              .far = NAN,
                              .every = 1,
                              .level = 4,
                              .name = command_text(line, "name", NULL),
-                             .moments_left_out = &moments_left_out};
+                             .left_out = &left_out};
     const char *path;
     int split = SPLIT_TRAIN;
     ImportReport report = {0};
@@ -273,7 +273,7 @@ static Status run_import(const CommandLine *line, Error *err) {
     if (command_has(line, "skip-bad")) options.report = &report;
     if (line->ranks) status = import_part(line, &options, path, err);
     else status = dataset_import(command_argument(line, 0), &options, path, &line->log, err);
-    if (!status && ranks_rank(line->ranks) == 0) status = tell(line, path, &report, moments_left_out, err);
+    if (!status && ranks_rank(line->ranks) == 0) status = tell(line, path, &report, &left_out, err);
     import_report_free(&report);
     return status;
 }

@@ -99,8 +99,9 @@ Status dataset_written_json(const char *path, json_t **out, Error *err) {
     return STATUS_OK;
 }
 
-Status import_moments_json(size_t left_out, json_t *object, Error *err) {
-    bool good = json_object_set_new(object, "moments_left_out", json_integer((json_int_t)left_out)) == 0;
+Status import_left_out_json(const ImportLeftOut *left_out, json_t *object, Error *err) {
+    bool good = json_object_set_new(object, "moments_left_out", json_integer((json_int_t)left_out->moments)) == 0 &&
+                json_object_set_new(object, "pictures_left_out", json_integer((json_int_t)left_out->pictures)) == 0;
     return good ? STATUS_OK : error_set(err, STATUS_FAILED, "no memory for the report of an import");
 }
 

@@ -14,8 +14,8 @@ json_t *check_report_json(const Dataset *dataset, const CheckReport *report);
 // this.
 Status dataset_written_json(const char *path, json_t **out, Error *err);
 
-// Adds the number of moments that an import left out to `object`: "moments_left_out".
-Status import_moments_json(size_t left_out, json_t *object, Error *err);
+// Adds what an import left out to `object`: "moments_left_out", "pictures_left_out".
+Status import_left_out_json(const ImportLeftOut *left_out, json_t *object, Error *err);
 
 // Adds the pictures that an import left out to `object`: "skipped", a list of sentences.
 Status import_skipped_json(const ImportReport *report, json_t *object, Error *err);

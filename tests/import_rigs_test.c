@@ -176,6 +176,14 @@ static void test_pgnd(void **state) {
     compare_images(dataset, (int[]){3, 4, 5, 6, 7, 8, 9, 10, 11}, 0.00051, 1e-9);
     assert_close(info->time[0], 100.1, 1e-9, 0);
     dataset_close(dataset);
+    char said[4096];
+    ImportLeftOut left_out = {0};
+    ImportOptions options = usual();
+    options.left_out = &left_out;
+    assert_int_equal(unlink(place("episode_0000/camera_1/depth/%06d.png", 2, 0)), 0);
+    import_messages(options, said, sizeof said);
+    assert_non_null(strstr(said, "episode_0000: 1 pictures have no depth or no time and are left out"));
+    assert_true(left_out.pictures == 1);
     replace_text("episode_0000/timestamps.txt", "0 100.0 100.0 x\n");
     refuse(usual(), "timestamps.txt:1: expected a time of each of the 3 cameras");
     write_pgnd("|O");

@@ -53,9 +53,20 @@ static void test_tum(void **state) {
     write_tum(9);
     ImportOptions options = with_intrinsics();
     options.gap = 0.0135;
+    ImportLeftOut left_out = {0};
+    options.left_out = &left_out;
     Dataset *dataset = import_good(options);
     assert_int_equal(dataset_episode(dataset, 0)->V, 7); // 3 has no depth and 5 no pose within the gap
+    assert_true(left_out.pictures == 2 && left_out.moments == 0);
     dataset_close(dataset);
+}
+
+// Without poses it is a recording of this layout all the same, and the error says what is missing.
+static void test_tum_without_poses(void **state) {
+    (void)state;
+    write_tum(3);
+    assert_int_equal(unlink(place("groundtruth.txt", 0, 0)), 0);
+    refuse(with_intrinsics(), "recording: expected groundtruth.txt beside rgb.txt and depth.txt, the camera's poses");
 }
 
 static void test_tum_as_video(void **state) {
@@ -371,9 +382,9 @@ static void test_open3d(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_tum),       TEST(test_tum_as_video), TEST(test_tum_time_unit), TEST(test_tum_note),
-        TEST(test_tum_wrong), TEST(test_scannet),      TEST(test_scannet_wrong), TEST(test_bop),
-        TEST(test_bop_masks), TEST(test_open3d),
+        TEST(test_tum),      TEST(test_tum_without_poses), TEST(test_tum_as_video), TEST(test_tum_time_unit),
+        TEST(test_tum_note), TEST(test_tum_wrong),         TEST(test_scannet),      TEST(test_scannet_wrong),
+        TEST(test_bop),      TEST(test_bop_masks),         TEST(test_open3d),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,8 @@ static void test_video_without_times(void **state) {
         layouts[i]();
         options.format = i ? "apc" : "hololens";
         options.as = AS_VIDEO;
-        refuse(options, "--as video needs --fps N, since the recording has no times");
+        refuse(options, "--as video needs --fps N (pictures a second), since the recording has no times; if its "
+                        "pictures are not evenly apart, give each its time: ");
         options.fps = 20;
         Dataset *dataset = import_good(options);
         assert_true(dataset_episode(dataset, 0)->F == 9 && dataset_episode(dataset, 0)->V == 1);
@@ -198,6 +199,36 @@ static void test_depth_of_other_size(void **state) {
     dataset_close(dataset);
 }
 
+static void shrink(const char *path, int H, int W) {
+    Error err = {0};
+    Image image, small;
+    assert_status_ok(image_read(path, &image, &err), err);
+    assert_status_ok(image_resize(&image, H, W, &small, &err), err);
+    assert_status_ok(image_write_png(&small, path, &err), err);
+    image_free(&image);
+    image_free(&small);
+}
+
+// One colour picture at half the size: it is named, unless the user gave a size.
+static void test_pictures_of_other_size(void **state) {
+    (void)state;
+    char said[4096];
+    ImportOptions options = usual();
+    write_hololens();
+    import_messages(options, said, sizeof said);
+    assert_null(strstr(said, "another size"));
+    shrink(place("images/%05d.png", 96, 0), 12, 16);
+    import_messages(options, said, sizeof said);
+    assert_non_null(strstr(said, "1 of 9 pictures have another size than the first, 32 x 24: "));
+    assert_non_null(strstr(said, "images/00096.png has 16 x 12; all are resampled to that of the first (--size WxH"));
+    options.H = 24;
+    options.W = 32;
+    import_messages(options, said, sizeof said);
+    assert_null(strstr(said, "another size"));
+    assert_int_equal(truncate(place("images/%05d.png", 95, 0), 10), 0);
+    refuse(options, "images/00095.png: the PNG is damaged (the file is cut short); --skip-bad");
+}
+
 static void test_lost_pose(void **state) {
     (void)state;
     write_hololens();
@@ -209,8 +240,12 @@ static void test_lost_pose(void **state) {
         write_numbers(poses, pose, 16, 16);
     }
     fclose(poses);
-    Dataset *dataset = import_good(usual());
+    ImportLeftOut left_out = {0};
+    ImportOptions options = usual();
+    options.left_out = &left_out;
+    Dataset *dataset = import_good(options);
     assert_int_equal(dataset_episode(dataset, 0)->V, 8);
+    assert_int_equal(left_out.pictures, 1);
     dataset_close(dataset);
 }
 
@@ -333,12 +368,19 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_hololens),      TEST(test_windows),
-        TEST(test_apc),           TEST(test_video_without_times),
-        TEST(test_resize),        TEST(test_depth_of_other_size),
-        TEST(test_lost_pose),     TEST(test_skip_bad),
-        TEST(test_wrong_folders), TEST(test_nothing_left),
-        TEST(test_threads),       TEST(test_planted_error),
+        TEST(test_hololens),
+        TEST(test_windows),
+        TEST(test_apc),
+        TEST(test_video_without_times),
+        TEST(test_resize),
+        TEST(test_depth_of_other_size),
+        TEST(test_pictures_of_other_size),
+        TEST(test_lost_pose),
+        TEST(test_skip_bad),
+        TEST(test_wrong_folders),
+        TEST(test_nothing_left),
+        TEST(test_threads),
+        TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,13 +118,13 @@ static void test_without_time(void **state) {
 static void test_moment_left_out(void **state) {
     (void)state;
     char said[4096];
-    size_t left_out = 0;
+    ImportLeftOut left_out = {0};
     ImportOptions options = usual();
-    options.moments_left_out = &left_out;
+    options.left_out = &left_out;
     write_four((const char *[]){"\"time\": 0, ", "\"time\": 0.01, ", "\"time\": 0.5, ", "\"time\": 0.9, "});
     import_messages(options, said, sizeof said);
     assert_non_null(strstr(said, "1 of 2 moments are left out: not every camera has a picture within 0.25 s"));
-    assert_int_equal(left_out, 1);
+    assert_true(left_out.moments == 1 && left_out.pictures == 0);
 }
 
 // Two cameras that are not in step: the slower one sets the moments, the nearest pictures are taken, one moment is
@@ -161,12 +161,12 @@ static void test_times_and_cameras(void **state) {
     assert_close(info->time[3], 0.4, 1e-9, 0); // of the camera with fewer pictures
     dataset_close(dataset);
     char said[4096];
-    size_t left_out = 7;
+    ImportLeftOut left_out = {7, 7};
     ImportOptions options = usual();
-    options.moments_left_out = &left_out;
+    options.left_out = &left_out;
     import_messages(options, said, sizeof said);
     assert_non_null(strstr(said, "camera 1 has the fewest pictures, 4 where another has 6: its moments become frames"));
-    assert_int_equal(left_out, 0);
+    assert_true(left_out.moments == 0 && left_out.pictures == 0);
     options.gap = 0.001;
     refuse(options, "expected moments that every camera saw within 0.001 s");
 }

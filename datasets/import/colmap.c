@@ -104,9 +104,10 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
             "%s: expected depth of its %zu images, found none in stereo/depth_maps, depth_maps, depth or depths "
             "(colmap patch_match_stereo makes it; --depth names another folder)",
             workspace.root, model.image_count);
-    if (!status && out->count < model.image_count)
+    out->pictures_left_out = model.image_count - out->count;
+    if (!status && out->pictures_left_out)
         log_warning(source->log, "%s: %zu of %zu images have no depth and are left out", workspace.root,
-                    model.image_count - out->count, model.image_count);
+                    out->pictures_left_out, model.image_count);
     colmap_free(&model);
     snprintf(out->source, sizeof out->source, "COLMAP");
     return status;

@@ -240,8 +240,9 @@ static Status import_episode(ImportJob *job, const Importer *importer, int episo
         source.path = folder;
     }
     Status status = importer->run(&source, &job->set, err);
-    job->kept.moments_left_out += job->set.moments_left_out;
     if (!status) status = job_complete(job, err);
+    job->kept.left_out.moments += job->set.moments_left_out;
+    job->kept.left_out.pictures += job->set.pictures_left_out;
     return status ? status : write_windows(job, err);
 }
 
@@ -331,7 +332,7 @@ Status dataset_import(const char *path, const ImportOptions *options, const char
     }
     if (!status && options->part) status = join_kept(&job.kept, part, err);
     if (!status) status = kept_check(&job.kept, options, path, err);
-    if (options->moments_left_out) *options->moments_left_out = job.kept.moments_left_out;
+    if (options->left_out) *options->left_out = job.kept.left_out;
     if (!status) return dataset_writer_finish(job.writer, err);
     dataset_writer_discard(job.writer);
     return status;

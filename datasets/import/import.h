@@ -22,6 +22,12 @@ typedef struct ImportReport {
 
 void import_report_free(ImportReport *report); // accepts {0}
 
+// What an import leaves out without being asked to.
+typedef struct ImportLeftOut {
+    size_t moments;  // that not every camera saw
+    size_t pictures; // without depth or without a pose
+} ImportLeftOut;
+
 // One of several processes that import a recording: episodes `first` up to and without `end`. `gather` fills
 // all (processes, bytes) with what each has in `own`; after an error in one of them it is an error in all.
 typedef struct ImportPart {
@@ -54,9 +60,8 @@ typedef struct ImportOptions {
     int level; // of deflate, 1..9; 0 counts as 4
     // Unreadable pictures are left out and listed here; NULL: the first one is an error.
     ImportReport *report;
-    const ImportPart *part; // NULL: all episodes
-    // Becomes the number of moments that are left out, since not every camera saw them; NULL: nobody asks.
-    size_t *moments_left_out;
+    const ImportPart *part;  // NULL: all episodes
+    ImportLeftOut *left_out; // is filled in; NULL: nobody asks
 } ImportOptions;
 
 typedef struct ImportSource {

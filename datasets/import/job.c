@@ -82,13 +82,37 @@ static Status complete_cameras(ImportJob *job, Error *err) {
 }
 
 // Intrinsics are scaled to the pictures, each side by itself: another shape is more likely a mistake.
-static void warn_of_shape(const ImportJob *job, const PosedImage *image, int H, int W) {
+static bool has_other_shape(const PosedImage *image, int H, int W) {
     double here = (double)image->lens.W * H, there = (double)image->lens.H * W;
-    if (image->lens.H > 0 && fabs(here - there) > SHAPE_TOLERANCE * here)
+    return fabs(here - there) > SHAPE_TOLERANCE * here;
+}
+
+// Pictures that are files can each have another size and shape: tells of the first of them, and how many there are.
+static Status look_at_sizes(const ImportJob *job, int first_H, int first_W, Error *err) {
+    size_t sizes = 0, shapes = 0, count = job->set.read ? 1 : job->set.count;
+    char size[512] = "", shape[512] = "";
+    Status status = STATUS_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        const PosedImage *image = &job->set.images[i];
+        int H = first_H, W = first_W;
+        if (i > 0) status = size_of(job, image, &H, &W, err);
+        if (status) return job_advise_skip(job, status, err);
+        if ((H != first_H || W != first_W) && sizes++ == 0)
+            snprintf(size, sizeof size, "%.400s has %d x %d", picture_name(job, image), W, H);
+        if (has_other_shape(image, H, W) && shapes++ == 0)
+            snprintf(shape, sizeof shape, "%.400s: has %d x %d pixels, and its intrinsics are for %d x %d",
+                     picture_name(job, image), W, H, image->lens.W, image->lens.H);
+    }
+    if (shapes)
         log_warning(job->log,
-                    "%s: has %d x %d pixels, and its intrinsics are for %d x %d: are width and height exchanged, or is "
-                    "the picture cropped?",
-                    picture_name(job, image), W, H, image->lens.W, image->lens.H);
+                    "%s: are width and height exchanged, or is the picture cropped? (so are %zu of %zu pictures)",
+                    shape, shapes, count);
+    if (sizes && !job->options->H)
+        log_warning(job->log,
+                    "%s: %zu of %zu pictures have another size than the first, %d x %d: %s; all are resampled to that "
+                    "of the first (--size WxH chooses another)",
+                    job->path, sizes, count, first_W, first_H, size);
+    return STATUS_OK;
 }
 
 // The first pictures define the size and the type of depth.
@@ -100,7 +124,7 @@ static Status look_at_first(ImportJob *job, Error *err) {
     Status status = size_of(job, first, &H, &W, err);
     if (!status) status = picture_read(set, first, true, &depth, err);
     status = job_advise_skip(job, status, err);
-    if (!status) warn_of_shape(job, first, H, W);
+    if (!status) status = look_at_sizes(job, H, W, err);
     job->info.H = job->options->H ? job->options->H : H;
     job->info.W = job->options->W ? job->options->W : W;
     job->is_f32 = depth.type != PIXEL_U16 || set->coding == DEPTH_RAY_LENGTH || set->coding == DEPTH_BUFFER;

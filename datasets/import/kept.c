@@ -36,7 +36,8 @@ void kept_merge(ImportKept *into, const ImportKept *from) {
     }
     into->depth += from->depth;
     into->inside += from->inside;
-    into->moments_left_out += from->moments_left_out;
+    into->left_out.moments += from->left_out.moments;
+    into->left_out.pictures += from->left_out.pictures;
 }
 
 Status kept_check(const ImportKept *kept, const ImportOptions *options, const char *path, Error *err) {

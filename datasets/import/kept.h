@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the depth that an import keeps, and moments that it does not: --near, --far and --bounds that remove
+// Counts the depth that an import keeps, and pictures that it does not: --near, --far and --bounds that remove
 // everything are errors.
 #ifndef VPD_DATASETS_IMPORT_KEPT_H
 #define VPD_DATASETS_IMPORT_KEPT_H
@@ -10,7 +10,7 @@
 typedef struct ImportKept {
     size_t depth, inside;   // pixels with depth; of these, pixels within the bounds
     double low[3], high[3]; // box of their points, metres, world
-    size_t moments_left_out;
+    ImportLeftOut left_out;
 } ImportKept;
 
 // Counts picture `cell` = frame V + view of the episode; `depth` is stored as `info` says.

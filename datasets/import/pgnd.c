@@ -115,7 +115,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     for (int v = 0; !status && v < rig.V; v++) status = add_camera(&rig, v, out, err);
     out->V = rig.V;
     if (!status && rig.times) status = times_to_seconds(out, source, source->path, err);
-    if (!status) status = posed_set_align(out, source->options->gap, source->path, source->log, err);
+    if (!status) status = rig_align(source, out, err);
     npy_free(&rig.K);
     npy_free(&rig.rotation);
     npy_free(&rig.translation);

@@ -71,7 +71,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     for (size_t v = 0; !status && v < V; v++)
         status = add_camera(folder, v, K + 9 * v, poses.values + 16 * v, &fps, out, err);
     out->V = (int)V;
-    if (!status) status = posed_set_align(out, source->options->gap, folder, source->log, err);
+    if (!status) status = rig_align(source, out, err);
     npy_free(&poses);
     out->depth_scale = 0.001;
     snprintf(out->source, sizeof out->source, "PhysTwin");

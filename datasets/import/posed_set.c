@@ -84,6 +84,7 @@ Status posed_set_drop_lost(PosedSet *set, const char *place, const Log *log, Err
         else posed_image_free(&set->images[i]);
     }
     set->count = kept;
+    set->pictures_left_out += count - kept;
     if (kept == count) return STATUS_OK;
     if (kept == 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected finite poses, found none in %zu pictures", place, count);
@@ -289,7 +290,10 @@ Status posed_set_as_video(PosedSet *set, double fps, const char *place, Error *e
     bool timed = true;
     for (size_t i = 0; i < set->count; i++) timed = timed && isfinite(set->images[i].time);
     if (!timed && !(fps > 0))
-        return error_set(err, STATUS_BAD_INPUT, "%s: --as video needs --fps N, since the recording has no times",
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: --as video needs --fps N (pictures a second), since the recording has no times; if its "
+                         "pictures are not evenly apart, give each its time: \"time\" of its frame in a "
+                         "transforms.json, or a line of rgb.txt (layout of tum)",
                          place);
     double *time = calloc(set->count, sizeof *time);
     if (!time) return error_set(err, STATUS_FAILED, "%s: no memory to import it", place);

@@ -38,8 +38,9 @@ struct PosedSet {
     PosedImage *images;
     size_t count, capacity;
     int F, V;
-    double *time;            // (F), malloc'ed; NULL for F = 1
-    size_t moments_left_out; // by posed_set_align
+    double *time;             // (F), malloc'ed; NULL for F = 1
+    size_t moments_left_out;  // by posed_set_align
+    size_t pictures_left_out; // without depth or a pose
     DepthCoding coding;
     double depth_scale, near, far; // metres per unit; metres
     bool unit_is_said; // depth_scale is given in the recording: it applies to EXR too, which otherwise is in metres

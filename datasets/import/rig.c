@@ -11,7 +11,10 @@ static Status add_frame(const RigCamera *camera, const char *name, double time, 
     PosedImage image = {.view = camera->view, .time = time, .lens = camera->lens};
     memcpy(image.world_from_camera, camera->world_from_camera, sizeof image.world_from_camera);
     name_stem(name, stem, sizeof stem);
-    if (!find_depth_picture(camera->depth, stem, camera->depth_ending, depth, sizeof depth)) return STATUS_OK;
+    if (!isfinite(time) || !find_depth_picture(camera->depth, stem, camera->depth_ending, depth, sizeof depth)) {
+        out->pictures_left_out++;
+        return STATUS_OK;
+    }
     return add_named_picture(camera->colour, name, camera->depth, depth, &image, out, err);
 }
 
@@ -20,15 +23,20 @@ Status rig_add_camera(const RigCamera *camera, double (*time_of)(const void *own
     FileList names = {0};
     size_t before = out->count;
     Status status = list_pictures(camera->colour, &names, err);
-    for (size_t i = 0; !status && i < names.count; i++) {
-        double time = time_of(owner, camera->view, name_number(names.names[i]));
-        if (isfinite(time)) status = add_frame(camera, names.names[i], time, out, err);
-    }
+    for (size_t i = 0; !status && i < names.count; i++)
+        status = add_frame(camera, names.names[i], time_of(owner, camera->view, name_number(names.names[i])), out, err);
     file_list_free(&names);
     if (!status && out->count == before)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected pictures with times, and their depth in %s, found none",
                          camera->colour, camera->depth);
     return status;
+}
+
+Status rig_align(const ImportSource *source, PosedSet *out, Error *err) {
+    if (out->pictures_left_out)
+        log_warning(source->log, "%s: %zu pictures have no depth or no time and are left out", source->path,
+                    out->pictures_left_out);
+    return posed_set_align(out, source->options->gap, source->path, source->log, err);
 }
 
 static bool has_sides(const NpyArray *array, int rank, const size_t *dims) {

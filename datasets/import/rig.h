@@ -15,10 +15,13 @@ typedef struct RigCamera {
     double world_from_camera[16];
 } RigCamera;
 
-// Adds every picture of the camera that has depth; names are frame numbers. time_of returns the time of a picture, NAN
-// to leave it out.
+// Adds every picture of the camera that has depth and counts the others; names are frame numbers. time_of returns the
+// time of a picture, NAN to leave it out.
 Status rig_add_camera(const RigCamera *camera, double (*time_of)(const void *owner, int view, long number),
                       const void *owner, PosedSet *out, Error *err);
+
+// Makes frames of the pictures of all cameras (posed_set_align), and tells how many were left out before.
+Status rig_align(const ImportSource *source, PosedSet *out, Error *err);
 
 // Reads an array of this shape (0: any length), ignoring trailing dimensions of 1.
 Status rig_read_array(const char *folder, const char *name, int rank, const size_t *dims, NpyArray *out, Error *err);

@@ -20,7 +20,7 @@ typedef struct Transforms {
     const char *cameras[CAMERAS_MAX]; // names of camera_id, in the order of their first pictures
     long numbers[CAMERAS_MAX];        // their values, if they are whole numbers
     int camera_count;
-    size_t timed, without_depth;
+    size_t timed;
     const char *other_time; // a key of a frame without "time" that may be meant for it; NULL: none
 } Transforms;
 
@@ -170,7 +170,7 @@ static Status read_frame(Transforms *file, const json_t *frame, PosedSet *out, E
     PosedImage image = {.time = NAN};
     Status status = read_depth(file, frame, &image.depth, err);
     if (!status && !image.depth) {
-        file->without_depth++;
+        out->pictures_left_out++;
         return STATUS_OK;
     }
     if (!status) status = read_colour(file, frame, &image.colour, err);
@@ -225,8 +225,8 @@ static Status read_frames(Transforms *file, const ImportSource *source, PosedSet
                          "%s: expected \"depth_file_path\" in its frames, found none: pictures without depth cannot be "
                          "used",
                          file->path);
-    if (file->without_depth)
-        log_warning(source->log, "%s: %zu pictures have no depth and are left out", file->path, file->without_depth);
+    if (out->pictures_left_out)
+        log_warning(source->log, "%s: %zu pictures have no depth and are left out", file->path, out->pictures_left_out);
     if (file->timed == 0) {
         warn_of_still(file, out->count, source->log);
         return STATUS_OK;

@@ -25,9 +25,7 @@ typedef struct Stream {
     size_t count;
 } Stream;
 
-static bool is_episode(const char *path) {
-    return has_file(path, "rgb.txt") && has_file(path, "depth.txt") && has_file(path, "groundtruth.txt");
-}
+static bool is_episode(const char *path) { return has_file(path, "rgb.txt") && has_file(path, "depth.txt"); }
 
 static void free_names(Stream *stream) {
     char **names = stream->items;
@@ -176,11 +174,12 @@ static Status pair(const ImportSource *source, const Stream *colour, const Strea
                          "it, found none; "
                          "are the clocks the same? (--gap)",
                          source->path, gap, 2 * gap);
-    if (out->count < colour->count)
+    out->pictures_left_out = colour->count - out->count;
+    if (out->pictures_left_out)
         log_warning(source->log,
                     "%s: %zu of %zu pictures have no depth within %.4g s, or no poses at most %.4g s apart around "
                     "them, and are left out",
-                    source->path, colour->count - out->count, colour->count, gap, 2 * gap);
+                    source->path, out->pictures_left_out, colour->count, gap, 2 * gap);
     return STATUS_OK;
 }
 
@@ -203,9 +202,19 @@ static void note_still(const ImportSource *source, size_t count) {
              source->path, count);
 }
 
+static Status check_poses(const char *folder, Error *err) {
+    if (has_file(folder, "groundtruth.txt")) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected groundtruth.txt beside rgb.txt and depth.txt, the camera's poses in lines of \"time "
+                     "tx ty tz qx qy qz qw\" (camera to world, metres), found none; tracking such as ORB-SLAM writes "
+                     "one",
+                     folder);
+}
+
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     Stream colour = {0}, depth = {0}, poses = {0};
-    Status status = read_stream(source->path, "rgb.txt", false, &colour, err);
+    Status status = check_poses(source->path, err);
+    if (!status) status = read_stream(source->path, "rgb.txt", false, &colour, err);
     if (!status) status = read_stream(source->path, "depth.txt", false, &depth, err);
     if (!status) status = read_stream(source->path, "groundtruth.txt", true, &poses, err);
     if (!status) status = in_seconds(source, &colour, &depth, &poses, err);

@@ -121,7 +121,7 @@ def import_data(path: PathLike, out: PathLike, *, format: Optional[str] = None, 
                 time_unit: float = 0, skip_bad: bool = False) -> dict:
     """Turns a recording in another layout into the data set `out`, as `vpd data import` does.
 
-    Returns "episodes", "frames", "images", "splits" and "warnings". Arguments that are 0 or None take the defaults.
+    Returns "episodes", "frames", "images", "splits", "warnings", and what was left out: "moments_left_out", "pictures_left_out". Arguments that are 0 or None take the defaults.
 
     format: "tum", "colmap", "nerfstudio", .. (None: detected); docs/data.md lists all.
     height, width: pixels to resample to, with the intrinsics.  every: take every Nth picture.

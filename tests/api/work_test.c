@@ -72,7 +72,8 @@ static void a_recording_becomes_data(void **state) {
     WRONG(vpd_data_import(recording, out, &options, &report, &err), "imported.h5: this data set exists; remove it");
     assert_int_equal(remove(out), 0);
     options.skip_bad = 1; // all are good
-    GOOD(vpd_data_import(recording, out, &options, &report, &err), "\"moments_left_out\":0,\"skipped\":[]");
+    GOOD(vpd_data_import(recording, out, &options, &report, &err),
+         "\"moments_left_out\":0,\"pictures_left_out\":0,\"skipped\":[]");
     assert_int_equal(vpd_data_check(out, NULL, NULL), VPD_OK); // neither is wanted
 }
 
@@ -278,9 +279,8 @@ static void evaluations_that_do_not_fit(void **state) {
 
 static void rollouts_are_exported(void **state) {
     (void)state;
-    static const char *const names[] = {"out_ply", "out.npz", "out.glb", "out.usda"}, *const others[] = {
-                                                                                          "again_ply", "again.npz",
-                                                                                          "again.glb", "again.usda"};
+    static const char *const names[] = {"out_ply", "out.npz", "out.glb", "out.usda"};
+    static const char *const others[] = {"again_ply", "again.npz", "again.glb", "again.usda"};
     vpd_model *model = world_open_model("model.h5", 1);
     vpd_scene *scene = world_episode(model);
     vpd_error err = {0};
