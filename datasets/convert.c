@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GENERATORS = 4, GENERATOR_SIZE = 800 }; // told of merged data sets, and room for them
+
 typedef struct Chosen {
     const Dataset *dataset;
     int episode;
@@ -281,13 +283,26 @@ static void name_of_file(const char *path, char *out, size_t size) {
     snprintf(out, size, "%.*s", (int)(dot ? (size_t)(dot - name) : strlen(name)), name);
 }
 
+// Of each data set, once, and how many more there are beyond GENERATORS.
+static void tell_generators(Dataset *const *datasets, int count, char out[GENERATOR_SIZE]) {
+    int told = 0, length = snprintf(out, GENERATOR_SIZE, "vpd %s data convert", version_number());
+    for (int i = 0; i < count; i++) {
+        const char *generator = dataset_info(datasets[i])->generator;
+        bool again = !generator[0];
+        for (int j = 0; j < i && !again; j++) again = strcmp(generator, dataset_info(datasets[j])->generator) == 0;
+        if (again || told++ >= GENERATORS) continue;
+        length += snprintf(out + length, GENERATOR_SIZE - (size_t)length, "; %.150s", generator);
+    }
+    if (told > GENERATORS) snprintf(out + length, GENERATOR_SIZE - (size_t)length, "; and %d more", told - GENERATORS);
+}
+
 static Status open_writer(Job *job, Dataset *const *datasets, int count, const char *path, Error *err) {
     const DatasetInfo *info = dataset_info(datasets[0]);
     bool several = count > 1 || info->file_count > 1;
-    char generator[256], merged[256];
+    char generator[GENERATOR_SIZE], merged[256];
     name_of_file(path, merged, sizeof merged);
     const char *name = job->options->name ? job->options->name : several ? merged : info->name;
-    snprintf(generator, sizeof generator, "vpd %s data convert; %.150s", version_number(), info->generator);
+    tell_generators(datasets, count, generator);
     bool one_licence = info->licence[0];
     for (int i = 1; i < count; i++)
         one_licence = one_licence && strcmp(info->licence, dataset_info(datasets[i])->licence) == 0;

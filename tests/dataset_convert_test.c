@@ -157,6 +157,25 @@ static void test_merge_and_assign(void **state) {
     refuse(options, "expected at most 2 frames from 0 on in steps of 1, asked for 3");
 }
 
+// Every file's origin is told, each once.
+static void test_merge_tells_origins(void **state) {
+    (void)state;
+    Error err = {0};
+    char third[128];
+    Dataset *merged;
+    write_scene(2, 2, 12, 16, 2);
+    Dataset *other = convert(everything());
+    Dataset *all[3] = {dataset, dataset, other};
+    ConvertOptions options = everything();
+    snprintf(third, sizeof third, "%s/c.h5", folder);
+    assert_status_ok(dataset_convert(all, 3, &options, third, NULL, &err), err);
+    assert_status_ok(dataset_open(third, &merged, &err), err);
+    assert_string_equal(dataset_info(other)->generator, "vpd 0.1.0 data convert; vpd");
+    assert_string_equal(dataset_info(merged)->generator, "vpd 0.1.0 data convert; vpd; vpd 0.1.0 data convert; vpd");
+    dataset_close(merged);
+    dataset_close(other);
+}
+
 static void test_show(void **state) {
     (void)state;
     Error err = {0};
@@ -194,7 +213,11 @@ static void test_show(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_same), TEST(test_crop_and_resize), TEST(test_box_and_units), TEST(test_merge_and_assign),
+        TEST(test_same),
+        TEST(test_crop_and_resize),
+        TEST(test_box_and_units),
+        TEST(test_merge_and_assign),
+        TEST(test_merge_tells_origins),
         TEST(test_show),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
