@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames that lie in the caller's memory become the history that a rollout begins from.
 #include "api/api.h"
+#include "model/lengths.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,6 +82,24 @@ static int count_objects(const vpd_frames *f) {
     return largest;
 }
 
+// Points of the first frame that are spread over a hundred times the box or the model's scene are in another unit.
+static Status check_extent(const vpd_model *model, Frames first, Error *err) {
+    const double most = 100;
+    double points, expected = model->session.model->config.data.extent;
+    Error unsaid = {0}; // without any depth the rollout cannot begin, and says so
+    first.F = 1;
+    Observation seen = frames_observation(&first), boxed = {.bounds = first.bounds};
+    seen.bounds = NULL;
+    if (lengths_extent(1, &seen, &points, &unsaid) != STATUS_OK) return STATUS_OK;
+    if (first.bounds && lengths_extent(1, &boxed, &expected, &unsaid) != STATUS_OK) return STATUS_OK;
+    if (points <= most * expected && expected <= most * points) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "vpd_frames: its points are spread over %.3g m, and %s is %.3g m wide; are depth%s and poses in "
+                     "metres?",
+                     points, first.bounds ? "its workspace box" : "the scene that the model learned in (data.extent)",
+                     expected, first.bounds ? ", bounds" : "");
+}
+
 // The frames as an episode of a recording without a file; `views` (V) and `time` (F) are filled and belong to it.
 static Status begin(vpd_model *model, const vpd_frames *f, int *views, double *time, RolloutFile *out, Error *err) {
     double step = model->session.meta.time_step;
@@ -111,7 +130,8 @@ static Status begin(vpd_model *model, const vpd_frames *f, int *views, double *t
                       .intrinsics = (double *)f->intrinsics,
                       .world_from_camera = (double *)f->world_from_camera,
                       .bounds = f->bounds};
-    return rollout_begin(&model->workspace, &info, &history, out, err);
+    Status status = check_extent(model, history, err);
+    return status ? status : rollout_begin(&model->workspace, &info, &history, out, err);
 }
 
 static Status encode(vpd_model *model, const vpd_frames *f, RolloutFile *out, Error *err) {

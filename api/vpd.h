@@ -102,7 +102,8 @@ vpd_status vpd_model_get_facts(const vpd_model *model, vpd_model_facts *out, vpd
 
 typedef struct vpd_scene vpd_scene;
 
-// What the model is given. The arrays are the caller's and are read during the call alone.
+// What the model is given. The arrays are the caller's and are read during the call alone. Points that are spread over
+// a hundred times the model's scene, or `bounds`, or the reverse, are VPD_BAD_INPUT: depth in millimetres.
 typedef struct vpd_frames {
     size_t struct_size;
     int F, V, H, W;                  // F = history of the model, oldest first; views; rows; columns

@@ -220,7 +220,8 @@ class Model(_Handle):
                bounds: Optional[np.ndarray] = None, name: str = "") -> "Scene":
         """Encodes frames in memory as particles. F = self.history frames, oldest first, of V views.
 
-        rgb (F, V, H, W, 3) u8.  depth (F, V, H, W) metres along z, 0 = missing.  intrinsics (V, 3, 3) pixels.
+        rgb (F, V, H, W, 3) u8.  depth (F, V, H, W) metres along z, 0 = missing; other units are refused where the points are spread
+        over a hundred times the model's scene, or `bounds`.  intrinsics (V, 3, 3) pixels.
         world_from_camera (F, V, 4, 4), or (V, 4, 4) for static cameras.  time (F) seconds.
         mask (F, V, H, W) u16, 0 = background, k+1 = object k: labels of the particles.  bounds (2, 3) workspace box, metres.
         name seeds the random choices: the same frames with the same name give the same bits."""

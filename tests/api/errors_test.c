@@ -215,6 +215,10 @@ static void numbers_that_do_not_fit(void **state) {
     WRONG(vpd_scene_render(scene, 0, &wrong, &picture, &err), "determinant -1");
 }
 
+static void in_millimetres(float *depth) {
+    for (size_t i = 0; i < WORLD_PIXELS; i++) depth[i] *= 1000;
+}
+
 #define WRONG_FRAMES(change, words)                                                                                    \
     do {                                                                                                               \
         WorldFrames w = given.frames;                                                                                  \
@@ -227,7 +231,7 @@ static void numbers_that_do_not_fit(void **state) {
 
 static void frames_that_do_not_fit(void **state) {
     (void)state;
-    double box[6] = {0, 0, 0, 1, 1, -1};
+    double box[6] = {0, 0, 0, 1, 1, -1}, tiny[6] = {0, 0, 0, 1e-3, 1e-3, 1e-3};
     WRONG_FRAMES(frames.F = 3, "expected F = 2 frames, the model's history, found 3");
     WRONG_FRAMES(frames.V = 0, "expected 1 to 65535 views, found 0");
     WRONG_FRAMES(frames.H = -1, "rows and columns, found -1");
@@ -239,6 +243,10 @@ static void frames_that_do_not_fit(void **state) {
     WRONG_FRAMES(w.depth[0] = NAN, "found nan in frame 0, view 0");
     WRONG_FRAMES(w.intrinsics[9] = 0, "frame 0, view 1: intrinsics");
     WRONG_FRAMES(w.world_from_camera[3 * 16] = 9, "frame 1, view 1: world_from_camera");
+    WRONG_FRAMES(in_millimetres(w.depth), "m, and the scene that the model learned in (data.extent) is ");
+    WRONG_FRAMES(in_millimetres(w.depth), " m wide; are depth and poses in metres?");
+    WRONG_FRAMES(frames.bounds = tiny,
+                 ", and its workspace box is 0.001 m wide; are depth, bounds and poses in metres?");
     WRONG_FRAMES(w.time[1] = w.time[0], "time: expected finite, increasing seconds");
     WRONG_FRAMES(w.time[0] = NAN, "time: expected finite, increasing seconds");
     WRONG_FRAMES(w.time[1] += 1, "expected 0.1 s between frames as the model learned, found 1.1 s");
