@@ -74,7 +74,7 @@ static bool draw_map(ShadowMap *map, const RasterBackend *backend, const Prepare
 static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
 // Whether the light does not reach a point of the scene's face `source`.
-static bool in_shadow(const ShadowMap *map, const double point[3], int32_t source) {
+static bool in_shadow(const ShadowMap *map, SurfaceFace *caster, const double point[3], int32_t source) {
     double at[3];
     to_light(map, point, at);
     int last = map->grid.W - 1, column = (int)clamp((at[0] + 1) / map->grid.step, 0, last),
@@ -82,7 +82,7 @@ static bool in_shadow(const ShadowMap *map, const double point[3], int32_t sourc
     int32_t slot = map->slot[(size_t)row * (size_t)map->grid.W + (size_t)column];
     if (slot < 0 || map->tiles.face[slot] == source) return false;
     const double *place = map->place + RASTER_PLACE * (size_t)map->tiles.face[slot];
-    double r = 1 / raster_surface_point(place, at[0], at[1]).z;
+    double r = 1 / raster_surface_point(caster, place, at[0], at[1]).z;
     double low = fmin(fmin(place[2], place[5]), place[8]), high = fmax(fmax(place[2], place[5]), place[8]);
     return clamp(r, low, high) > at[2] + map->bias;
 }
@@ -91,18 +91,20 @@ static void mark(Surface *surface, const Prepared *p, const ShadowMap *map, int 
     const RasterGrid *grid = &surface->tiles.grid;
     const double per_pixel = (double)grid->H / p->camera->H;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(p->threads)
-    for (int row = 0; row < grid->H; row++)
+    for (int row = 0; row < grid->H; row++) {
+        SurfaceFace face = {NULL}, caster = {NULL};
         for (int column = 0; column < grid->W; column++) {
             size_t sample = (size_t)row * (size_t)grid->W + (size_t)column;
             int32_t f = surface_face(surface, sample);
             if (f < 0) continue;
-            double point[3], z = raster_surface_point(p->faces.place + RASTER_PLACE * (size_t)f,
+            double point[3], z = raster_surface_point(&face, p->faces.place + RASTER_PLACE * (size_t)f,
                                                       raster_grid_x(grid, column), raster_grid_y(grid, row))
                                      .z;
             camera_unproject_world(p->camera->K, p->camera->world_from_camera, (column + 0.5) / per_pixel,
                                    (row + 0.5) / per_pixel, z, point);
-            surface->shadow[sample] |= (uint8_t)(in_shadow(map, point, p->source[f]) << bit);
+            surface->shadow[sample] |= (uint8_t)(in_shadow(map, &caster, point, p->source[f]) << bit);
         }
+    }
 }
 
 bool raster_surface_shadows(Surface *surface, const RasterBackend *backend, const Prepared *p, int size,

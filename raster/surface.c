@@ -20,13 +20,22 @@ bool raster_surface_find(Surface *out, const RasterBackend *backend, const Prepa
     return true;
 }
 
-SurfacePoint raster_surface_point(const double *p, double x, double y) {
-    SurfacePoint s;
-    double area = (p[3] - p[0]) * (p[7] - p[1]) - (p[6] - p[0]) * (p[4] - p[1]), r = 0;
+static void take_face(SurfaceFace *face, const double *p) {
+    const double area = (p[3] - p[0]) * (p[7] - p[1]) - (p[6] - p[0]) * (p[4] - p[1]);
+    face->place = p;
     for (int i = 0; i < 3; i++) {
         const double *a = p + (i + 1) % 3 * 3, *b = p + (i + 2) % 3 * 3;
-        s.gx[i] = -(b[1] - a[1]) / area, s.gy[i] = (b[0] - a[0]) / area;
-        s.w[i] = (x - a[0]) * s.gx[i] + (y - a[1]) * s.gy[i];
+        face->gx[i] = -(b[1] - a[1]) / area, face->gy[i] = (b[0] - a[0]) / area;
+    }
+}
+
+SurfacePoint raster_surface_point(SurfaceFace *face, const double *p, double x, double y) {
+    SurfacePoint s;
+    double r = 0;
+    if (face->place != p) take_face(face, p);
+    for (int i = 0; i < 3; i++) {
+        const double *a = p + (i + 1) % 3 * 3;
+        s.w[i] = (x - a[0]) * face->gx[i] + (y - a[1]) * face->gy[i];
         r += s.w[i] * p[3 * i + 2];
     }
     s.z = 1 / r;
@@ -35,12 +44,13 @@ SurfacePoint raster_surface_point(const double *p, double x, double y) {
 }
 
 // From dLoss/d(b, z): adds dLoss/d(place) to g.
-static void point_back(const double *place, const SurfacePoint *s, const double gb[3], double gz, double *g) {
+static void point_back(const SurfaceFace *face, const SurfacePoint *s, const double gb[3], double gz, double *g) {
+    const double *place = face->place;
     double mean = gb[0] * s->b[0] + gb[1] * s->b[1] + gb[2] * s->b[2] + s->z * gz, hx = 0, hy = 0;
     for (int i = 0; i < 3; i++) {
         double h = s->z * (gb[i] - mean), gw = h * place[3 * i + 2];
         g[3 * i + 2] += h * s->w[i];
-        hx += gw * s->gx[i], hy += gw * s->gy[i];
+        hx += gw * face->gx[i], hy += gw * face->gy[i];
     }
     for (int i = 0; i < 3; i++) g[3 * i] -= s->w[i] * hx, g[3 * i + 1] -= s->w[i] * hy;
 }
@@ -97,7 +107,8 @@ static void surface_colour_back(const Prepared *p, const SurfacePoint *at, const
 void raster_surface_draw(const Surface *surface, const Prepared *p, double *colour, double *depth) {
     const RasterGrid *grid = &surface->tiles.grid;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(p->threads)
-    for (int row = 0; row < grid->H; row++)
+    for (int row = 0; row < grid->H; row++) {
+        SurfaceFace face = {NULL};
         for (int column = 0; column < grid->W; column++) {
             size_t sample = (size_t)row * (size_t)grid->W + (size_t)column;
             int32_t f = surface_face(surface, sample);
@@ -105,13 +116,14 @@ void raster_surface_draw(const Surface *surface, const Prepared *p, double *colo
             SurfacePoint at = {.z = 0};
             memcpy(shown.colour, p->scene->background, sizeof shown.colour);
             if (f >= 0) {
-                at = raster_surface_point(p->faces.place + RASTER_PLACE * (size_t)f, raster_grid_x(grid, column),
+                at = raster_surface_point(&face, p->faces.place + RASTER_PLACE * (size_t)f, raster_grid_x(grid, column),
                                           raster_grid_y(grid, row));
                 if (colour) surface_colour(surface, p, sample, (size_t)f, &at, &shown);
             }
             if (depth) depth[sample] = at.z;
             if (colour) memcpy(colour + 3 * sample, shown.colour, sizeof shown.colour);
         }
+    }
 }
 
 typedef struct SurfaceBack {
@@ -130,7 +142,8 @@ static void sample_back(const SurfaceBack *b, int row, int column, int part) {
     if (f < 0) return;
     const double *place = p->faces.place + RASTER_PLACE * (size_t)f;
     double gb[3] = {0}, *grad = b->slot_grad + (size_t)b->surface->slot[sample] * prepared_row(p);
-    SurfacePoint at = raster_surface_point(place, raster_grid_x(grid, column), raster_grid_y(grid, row));
+    SurfaceFace face = {NULL};
+    SurfacePoint at = raster_surface_point(&face, place, raster_grid_x(grid, column), raster_grid_y(grid, row));
     if (b->colour_grad) {
         SurfaceColour shown;
         const RasterTexelSums *t = b->texels;
@@ -139,7 +152,7 @@ static void sample_back(const SurfaceBack *b, int row, int column, int part) {
             t->parts && shown.texture ? t->sum + (size_t)part * t->texels + t->first[p->faces.texture[f]] : NULL;
         surface_colour_back(p, &at, &shown, b->colour_grad + 3 * sample, grad, texel_grad, gb);
     }
-    point_back(place, &at, gb, b->depth_grad ? b->depth_grad[sample] : 0, grad);
+    point_back(&face, &at, gb, b->depth_grad ? b->depth_grad[sample] : 0, grad);
 }
 
 void raster_surface_back(const Surface *surface, const Prepared *p, const double *colour_grad, const double *depth_grad,

@@ -21,11 +21,18 @@ static inline int32_t surface_face(const Surface *s, size_t sample) { // drawn f
     return s->slot[sample] < 0 ? -1 : s->tiles.face[s->slot[sample]];
 }
 
+// A face on the screen: what all of its samples share. {NULL} holds none; beside samples mostly see the same one.
+typedef struct SurfaceFace {
+    const double *place;
+    double gx[3], gy[3]; // gradient of the weights w over the screen
+} SurfaceFace;
+
 // Point of a drawn face that a sample sees: weights on the screen, weights b on the face, depth.
 typedef struct SurfacePoint {
-    double w[3], gx[3], gy[3], b[3], z; // gx, gy: gradient of w over the screen
+    double w[3], b[3], z;
 } SurfacePoint;
-SurfacePoint raster_surface_point(const double *place, double x, double y);
+// `face` keeps what was found for the face at `place`, for the next sample.
+SurfacePoint raster_surface_point(SurfaceFace *face, const double *place, double x, double y);
 
 // colour (H,W,3), NULL: not wanted; depth (H,W) metres or 0, NULL: not wanted.
 void raster_surface_draw(const Surface *surface, const Prepared *p, double *colour, double *depth);
