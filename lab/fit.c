@@ -2,6 +2,7 @@
 #include "lab/fit.h"
 
 #include "base/random.h"
+#include "lab/fit_pictures.h"
 #include "lab/fit_rollout.h"
 #include "lab/fit_scatter.h"
 
@@ -297,7 +298,7 @@ static Status spread_of(Fit *f, MinimiseSpread *spread) {
     for (int i = 0;; i++) {
         MinimiseResult result;
         Status status = minimise_spread(&f->problem, f->x, spread, f->err);
-        if (status != STATUS_OK || f->problem.shape != MINIMISE_JUMPS || i == AGAIN) return status;
+        if (status != STATUS_OK || f->problem.shape < MINIMISE_JUMPS || i == AGAIN) return status;
         if (!(2 * (spread->cost - spread->least_cost) > BETTER * spread->variance)) return status;
         memcpy(f->x, spread->least, f->free->count * sizeof *f->x);
         minimise_spread_free(spread);
@@ -383,9 +384,12 @@ static Status begin(Fit *f, FitData *data) {
     f->rollout.variable = f->variable;
     f->result->many = data->pictures && P > ONE_BY_ONE;
     f->result->jumps = status == STATUS_OK && force_jumps(&f->rollout.scene);
-    // of pictures, whose cost is rough, widened errors would be three times too large
-    const bool jumps = f->result->jumps && P <= ONE_BY_ONE;
-    const MinimiseShape shape = data->pictures ? MINIMISE_SMOOTH : jumps ? MINIMISE_JUMPS : MINIMISE_KINKS;
+    const bool jumps = f->result->jumps && P <= ONE_BY_ONE,
+               rough = data->pictures && fit_pictures_rough(data->pictures);
+    const MinimiseShape shape = rough            ? MINIMISE_ROUGH
+                                : data->pictures ? MINIMISE_SMOOTH
+                                : jumps          ? MINIMISE_JUMPS
+                                                 : MINIMISE_KINKS;
     f->problem = (MinimiseProblem){P, f->variable, fit_rollout_sums, &f->rollout, shape};
     return status;
 }

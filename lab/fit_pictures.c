@@ -56,6 +56,8 @@ void fit_pictures_close(FitPictures *p) {
     free(p);
 }
 
+bool fit_pictures_rough(const FitPictures *p) { return p->scene.picture.raster.method == RASTER_HARD; }
+
 // ---- opening
 
 static bool allocate(FitPictures *p) {

@@ -12,6 +12,8 @@ typedef struct FitPictures FitPictures;
 // the gradient is wanted (FitFrame.slope). Scene and dataset must outlive it.
 Status fit_pictures_open(const Dataset *dataset, int episode, size_t frames, uint32_t kinds, const double *size,
                          const SimScene *scene, bool smooth, int threads, FitPictures **out, Error *err);
+// Whether the cost jumps as edges cross pixels: what the z-buffer draws, also where it is blurred.
+bool fit_pictures_rough(const FitPictures *pictures);
 // Colour as the scene itself shows it at `position` (frames,N,3), in double. Nothing is blurred: SoftRas is smooth.
 Status fit_pictures_record(const SimScene *scene, const double *position, size_t frames, int threads, FitPictures **out,
                            Error *err);

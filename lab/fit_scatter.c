@@ -12,8 +12,8 @@ static Status frame_scores(FitRollout *rollout, const MinimiseProblem *problem, 
     const size_t P = problem->variables;
     double *memory = calloc(P + 2 * P * P, sizeof *memory), *normal = memory + P, *basis = normal + P * P;
     if (!memory) return error_no_memory(err, "a fit of %zu numbers", rollout->free->count);
-    MinimiseSums sums = {.gradient = memory, .normal = normal, .far = problem->shape == MINIMISE_JUMPS};
-    if (problem->shape == MINIMISE_JUMPS) sums.basis = basis;
+    MinimiseSums sums = {.gradient = memory, .normal = normal, .far = problem->shape >= MINIMISE_JUMPS};
+    if (problem->shape >= MINIMISE_JUMPS) sums.basis = basis;
     for (size_t k = 0; k < P; k++) {
         weight[k] = spread->width[k] <= MINIMISE_LOST ? fmin(spread->width[k], MINIMISE_LOST / 2) : 0;
         for (size_t i = 0; i < P; i++) basis[k * P + i] = weight[k] * spread->direction[k * P + i];
@@ -30,7 +30,7 @@ static double pull(const MinimiseProblem *problem, const double *x, const Minimi
     const size_t P = problem->variables;
     double step = 0;
     for (size_t k = 0; k < P; k++) {
-        if (problem->shape == MINIMISE_JUMPS) step += weight[k] * spread->direction[k * P + i] * score[k];
+        if (problem->shape >= MINIMISE_JUMPS) step += weight[k] * spread->direction[k * P + i] * score[k];
         else step += spread->covariance[i * P + k] * score[k] * minimise_dx_dz(problem->variable + k, x[k]);
     }
     return step;

@@ -58,8 +58,9 @@ bool fit_warning(const FitResult *r, int which, char *out, size_t size) {
                  r->rms, r->start_rms != r->first_rms ? "scene's " : "", r->start_rms);
         break;
     case 3:
-        snprintf(out, size,
-                 "standard errors of more than 16 numbers from pictures can be too small, by up to several times");
+        snprintf(
+            out, size,
+            "standard errors of more than 16 numbers from pictures are rough, and can be too small by a factor of two");
         break;
     default:
         snprintf(out, size, "the fit has not converged: its numbers%s mean little; give it more iterations",

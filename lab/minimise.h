@@ -47,8 +47,9 @@ double minimise_dx_dz(const MinimiseVariable *variable, double x);
 typedef Status MinimiseFunction(void *context, const double *x, MinimiseSums *out, Error *err);
 
 // What r(x) is like. With kinks, minimise_spread holds standard errors against the cost itself. With jumps, the slope
-// nowhere says how far x may go, and minimise_spread looks past them.
-typedef enum MinimiseShape { MINIMISE_SMOOTH, MINIMISE_KINKS, MINIMISE_JUMPS } MinimiseShape;
+// nowhere says how far x may go, and minimise_spread looks past them: rough ones jump everywhere in one valley, which
+// ends where some distances in a row cost more.
+typedef enum MinimiseShape { MINIMISE_SMOOTH, MINIMISE_KINKS, MINIMISE_JUMPS, MINIMISE_ROUGH } MinimiseShape;
 
 typedef struct MinimiseProblem {
     size_t variables; // P, at least 1

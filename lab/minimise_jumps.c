@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard errors where residuals jump. The cost is then a saw-tooth on a wide valley. A search ends in some tooth, and
-// the slopes there belong to the tooth. So along each direction the cost is asked at many distances, and it is
-// estimated how low the teeth reach there: a standard error is half of how far away they still reach below what two
-// standard errors would cost.
+// Standard errors where residuals jump, as motion does with the step of a touch, and pictures as edges cross pixels.
+// The cost is then a saw-tooth on a wide valley. A search ends in some tooth, and the slopes there belong to the tooth.
+// So along each direction the cost is asked at many distances, and it is estimated how low the teeth reach there: a
+// standard error is half of how far away they still reach below what two standard errors would cost.
 #include "lab/minimise_inside.h"
 
 #include <stdlib.h>
 
-enum { POINTS = 5 };
+enum { POINTS = 5, BEYOND = 3 }; // of a distance; distances in a row beyond which a rough valley has ended
 
 #define APART 0.1  // of a distance, between its points
 #define DEEPER 0.5 // of the roughness: how far teeth reach below the lowest point
@@ -40,13 +40,18 @@ static Status look_low(const MinimiseLook *l, size_t k, double far, double *out)
 // The standard error along direction k, to a factor of 2 where it is wider than the slopes say.
 static Status follow(const MinimiseLook *l, size_t k, double *error) {
     Status status = STATUS_OK;
+    const bool rough = l->problem->shape == MINIMISE_ROUGH;
+    int beyond = 0;
     *error = minimise_reach(l, k);
-    for (double far = 2 * FAR * *error; far < FAR * MINIMISE_LOST && status == STATUS_OK; far *= 2)
+    for (double far = 2 * FAR * *error; far < FAR * MINIMISE_LOST && status == STATUS_OK; far *= 2) {
+        beyond++;
         for (int side = -1; side <= 1 && status == STATUS_OK; side += 2) {
             double low = INFINITY;
             status = look_low(l, k, side * far, &low);
-            if (low < FAR * FAR) *error = far / FAR;
+            if (low < FAR * FAR) *error = far / FAR, beyond = 0;
         }
+        if (rough && beyond == BEYOND) break;
+    }
     return status;
 }
 

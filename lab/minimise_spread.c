@@ -134,7 +134,7 @@ static Status look(const MinimiseLook *l, double *matrix) {
     if (status != STATUS_OK || !(variance > 0) || !isfinite(variance)) return status;
     status = look_far(l, l->out->width);
     if (status == STATUS_OK && l->problem->shape != MINIMISE_SMOOTH) status = widen(l);
-    return status == STATUS_OK && l->problem->shape == MINIMISE_JUMPS ? minimise_past_jumps(l) : status;
+    return status == STATUS_OK && l->problem->shape >= MINIMISE_JUMPS ? minimise_past_jumps(l) : status;
 }
 
 Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err) {

@@ -122,8 +122,8 @@ static void test_many(void **state) {
     dataset_close(dataset);
 }
 
-// Errors of drawing are not independent from pixel to pixel. Root mean square of error over standard error: 2.0 here;
-// by the curvature alone it would be 6.3.
+// Where edges cross pixels the cost jumps, and a search ends in some tooth of a valley. Root mean square of error over
+// standard error: 0.5 here; by the slope in the tooth it would be 2.0, by the curvature alone 6.3.
 static void test_picture_errors(void **state) {
     static const char *const names[] = {"b.density", "b.velocity.x"};
     double sum = 0, used = 0;
@@ -140,7 +140,8 @@ static void test_picture_errors(void **state) {
         close_world(&w);
         dataset_close(dataset);
     }
-    if (!(sqrt(sum / used) < 2.5)) fail_msg("errors are %.2f standard errors", sqrt(sum / used));
+    if (!(sqrt(sum / used) < 1.4 && sqrt(sum / used) > 0.1))
+        fail_msg("errors are %.2f standard errors", sqrt(sum / used));
 }
 
 // The adjoint through SoftRas against differences of the cost. Silhouettes are smooth; colours jump where faces end.
