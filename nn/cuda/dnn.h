@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions: cuDNN behind one function (tests: tests/cuda_on_cpu/library_dnn.cpp). 3x3, padding 1, stride 1;
-// images are NHWC, filters (out,3,3,in). Algorithms are chosen once per shape and precision among those whose sums have
-// a fixed order. With device->precision tf32 or bf16 factors are rounded to TF32: cuDNN takes images of bfloat16, but
-// no products in it of images that are not.
+// Convolutions: cuDNN behind one function (tests: tests/cuda_on_cpu/library_dnn.cpp, tests/cuda/dnn_test.cpp). 3x3,
+// padding 1, stride 1; images are NHWC, filters (out,3,3,in). Algorithms are chosen once per shape and precision among
+// those whose sums have a fixed order. With device->precision tf32 or bf16 factors are rounded to TF32: cuDNN takes
+// images of bfloat16, but no products in it of images that are not.
 #ifndef VPD_NN_CUDA_DNN_H
 #define VPD_NN_CUDA_DNN_H
 
