@@ -53,12 +53,12 @@ static Status check_flags(const CommandLine *line, const char *out, Error *err) 
 
 // About as many rows as columns.
 static VideoLayout lay_out(const ScenePicture *picture) {
-    int columns = 1;
-    while ((size_t)(columns * columns) < picture->cameras) columns++;
+    size_t columns = 1;
+    while (columns * columns < picture->cameras) columns++;
     return (VideoLayout){.H = picture->H,
                          .W = picture->W,
-                         .rows = (int)(picture->cameras + (size_t)columns - 1) / columns,
-                         .columns = columns,
+                         .rows = (int)((picture->cameras + columns - 1) / columns),
+                         .columns = (int)columns,
                          .factor = 1};
 }
 
@@ -95,7 +95,7 @@ static Status write_film(const SimScene *scene, const Footage *footage, const Si
     Film film = {.scene = scene, .layout = lay_out(picture), .video = {.fps = 1 / scene->frame_time}};
     film.colour = calloc(pixels, 3 * sizeof *film.colour);
     film.rgb = calloc(picture->cameras, 3 * pixels);
-    film.panel = calloc((size_t)(film.layout.rows * film.layout.columns), sizeof *film.panel);
+    film.panel = calloc((size_t)film.layout.rows * (size_t)film.layout.columns, sizeof *film.panel);
     Status status = film.colour && film.rgb && film.panel
                         ? STATUS_OK
                         : error_set(err, STATUS_FAILED, "%s: out of memory for a film", scene->path);

@@ -137,8 +137,10 @@ static Status show(const CommandLine *line, LiveOptions *options, Dataset **data
     if (status == STATUS_OK) status = read_options(line, options, port, err);
     if (status == STATUS_OK && options->dataset && options->rollout_count == 0)
         status = list_episodes(options, dataset, err);
-    if (status != STATUS_OK) return status;
-    return shows_runs(line) ? watch_create(line->arguments[0], false, watch, err) : live_create(options, live, err);
+    if (status == STATUS_OK && shows_runs(line)) status = watch_create(line->arguments[0], false, watch, err);
+    else if (status == STATUS_OK) status = live_create(options, live, err);
+    options->rollouts = NULL; // they end here
+    return status;
 }
 
 static Status run_view(const CommandLine *line, Error *err) {
