@@ -118,7 +118,8 @@ static inline Tensor *wrong_square(Tape *tape, Tensor *const *in, const OpCase *
 }
 
 // The check must notice the planted error.
-static inline void cases_check_planted_error(void) {
+static inline void planted_error_is_caught(void **state) {
+    (void)state;
     static const OpCase c = {.name = "planted", .inputs = {{"x", 3, 2, 0.5, 1, true}}, .run = wrong_square};
     Device *device = cases_open_device();
     double error = 0;
@@ -126,6 +127,26 @@ static inline void cases_check_planted_error(void) {
     assert_int_equal(case_gradient_error(device, &c, &error, &worst, NULL), STATUS_OK);
     assert_true(error > 0.1);
     device_close(device);
+}
+
+typedef struct CaseTables {
+    const OpCases *const *tables;
+    size_t count;
+} CaseTables;
+
+static inline void gradients_match_finite_differences(void **state) {
+    const CaseTables *all = *state;
+    Device *device = cases_open_device();
+    assert_int_equal(cases_check_tables(device, all->tables, all->count), 0);
+    device_close(device);
+}
+
+// The whole of a test program: every case of these tables, and the planted error.
+static inline int cases_main(const OpCases *const *tables, size_t count) {
+    CaseTables all = {tables, count};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(gradients_match_finite_differences, &all),
+                                       cmocka_unit_test(planted_error_is_caught)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif
