@@ -229,6 +229,25 @@ static void test_pictures_of_other_size(void **state) {
     refuse(options, "images/00095.png: the PNG is damaged (the file is cut short); --skip-bad");
 }
 
+// An EXR picture that is too wide is not called damaged.
+static void test_exr_too_large(void **state) {
+    (void)state;
+    static const char MARK[] = "dataWindow\0box2i";
+    char *bytes;
+    size_t size;
+    Error err = {0};
+    Image image;
+    const int32_t right = 19999;
+    assert_status_ok(file_read_all("tests/fuzz/corpus/image/depth_zip.exr", 1 << 20, &bytes, &size, &err), err);
+    char *window = memmem(bytes, size, MARK, sizeof MARK);
+    assert_non_null(window);
+    memcpy(window + sizeof MARK + 4 + 8, &right, sizeof right); // behind the length, min.x and min.y
+    assert_status_error(image_decode((unsigned char *)bytes, size, "wide.exr", &image, &err), STATUS_BAD_INPUT, err,
+                        "wide.exr: expected a picture with sides of 1 to 16384 and at most 67108864 pixels, found "
+                        "20000 x 20; make it smaller");
+    free(bytes);
+}
+
 static void test_lost_pose(void **state) {
     (void)state;
     write_hololens();
@@ -375,6 +394,7 @@ int main(void) {
         TEST(test_resize),
         TEST(test_depth_of_other_size),
         TEST(test_pictures_of_other_size),
+        TEST(test_exr_too_large),
         TEST(test_lost_pose),
         TEST(test_skip_bad),
         TEST(test_wrong_folders),
