@@ -85,13 +85,17 @@ static int32_t *nearest(Tape *tape, const Group *of, const Group *to, const int3
 typedef struct Movers {
     Group group;
     size_t bodies;
-    int32_t *number;      // (bodies) of each in its own scene
-    int32_t *body, *next; // (count)
-    real *normal;         // (count, 3) outward
-    double *middle;       // (bodies, 3) sum of places
-    double *colour;       // (bodies, 3) sum of colours
-    size_t *size;         // (bodies)
-    const int32_t *near;  // (count, LISTED), itself among them
+    int32_t *number; // (bodies) of each in its own scene
+    int threads;
+    int32_t *body;       // (count)
+    int32_t *before;     // (count) in the round before
+    int32_t *next;       // (count) in the next one
+    real *plane;         // (count, 3) the normal, or its opposite
+    real *normal;        // (count, 3) outward
+    double *middle;      // (bodies, 3) sum of places
+    double *colour;      // (bodies, 3) sum of colours
+    size_t *size;        // (bodies)
+    const int32_t *near; // (count, LISTED), itself among them
 } Movers;
 
 static void find_colours(Movers *m) {
@@ -118,21 +122,35 @@ static void find_middles(Movers *m) {
     }
 }
 
-// Away from the middle of the body.
-static void find_normal(Movers *m, size_t i) {
+static void fit_plane(const Movers *m, size_t i) {
     const int32_t *near = m->near + i * LISTED;
     real x[3 * SURFACE];
     PlaneFit plane;
-    double outward = 0;
-    size_t count = 1, b = (size_t)m->body[i];
+    size_t count = 1;
     memcpy(x, m->group.x + 3 * i, 3 * sizeof *x);
     for (size_t k = 0; k < LISTED && near[k] >= 0 && count < SURFACE; k++)
         if ((size_t)near[k] != i && m->body[near[k]] == m->body[i])
             memcpy(x + 3 * count++, m->group.x + 3 * (size_t)near[k], 3 * sizeof *x);
     plane_fit_near(x, count, 0, &plane);
+    memcpy(m->plane + 3 * i, plane.normal, 3 * sizeof *m->plane);
+}
+
+// Whether a particle, or one of those near to it, had another body in the round before.
+static bool has_changed(const Movers *m, size_t i) {
+    const int32_t *near = m->near + i * LISTED;
+    bool changed = m->before[i] != m->body[i];
+    for (size_t k = 0; k < LISTED && near[k] >= 0 && !changed; k++) changed = m->before[near[k]] != m->body[near[k]];
+    return changed;
+}
+
+// Away from the middle of the body.
+static void find_normal(const Movers *m, size_t i) {
+    const real *x = m->group.x + 3 * i, *plane = m->plane + 3 * i;
+    double outward = 0;
+    size_t b = (size_t)m->body[i];
     for (size_t c = 0; c < 3; c++)
-        outward += (double)plane.normal[c] * ((double)x[c] - m->middle[3 * b + c] / (double)m->size[b]);
-    for (size_t c = 0; c < 3; c++) m->normal[3 * i + c] = outward < 0 ? -plane.normal[c] : plane.normal[c];
+        outward += (double)plane[c] * ((double)x[c] - m->middle[3 * b + c] / (double)m->size[b]);
+    for (size_t c = 0; c < 3; c++) m->normal[3 * i + c] = outward < 0 ? -plane[c] : plane[c];
 }
 
 // How far a place is outside a body, and its distance from it. `near` (LISTED) are the particles near to the place.
@@ -199,12 +217,20 @@ static int32_t judge(const Movers *m, size_t i, bool last, double dispute) {
 
 // All particles are judged before any is changed.
 static void settle_movers(Movers *m, double dispute) {
+    size_t count = m->group.count;
     for (int round = 0; round <= ROUNDS; round++) {
         find_middles(m);
         find_colours(m);
-        for (size_t i = 0; i < m->group.count; i++) find_normal(m, i);
-        for (size_t i = 0; i < m->group.count; i++) m->next[i] = judge(m, i, round == ROUNDS, dispute);
-        if (round < ROUNDS) memcpy(m->body, m->next, m->group.count * sizeof *m->body);
+#pragma omp parallel for schedule(static) num_threads(m->threads) if (count > 64)
+        for (size_t i = 0; i < count; i++) {
+            if (round == 0 || has_changed(m, i)) fit_plane(m, i);
+            find_normal(m, i);
+        }
+#pragma omp parallel for schedule(dynamic, 64) num_threads(m->threads) if (count > 64)
+        for (size_t i = 0; i < count; i++) m->next[i] = judge(m, i, round == ROUNDS, dispute);
+        if (round == ROUNDS) continue;
+        memcpy(m->before, m->body, count * sizeof *m->body);
+        memcpy(m->body, m->next, count * sizeof *m->body);
     }
 }
 
@@ -268,7 +294,9 @@ static void settle_still(Tape *tape, double extent, const Group *still, const Mo
     if (tape->device->failed || !who.count) return;
     const int32_t *around = nearest(tape, still, &who, self, SURFACE),
                   *near = nearest(tape, &m->group, &who, NULL, LISTED);
-    for (size_t i = 0; i < who.count && around && near; i++) {
+    if (!around || !near) return;
+#pragma omp parallel for schedule(dynamic, 64) num_threads(m->threads) if (who.count > 64)
+    for (size_t i = 0; i < who.count; i++) {
         const real *x = who.x + 3 * i;
         double height = height_of(still, x, around + i * SURFACE, STANDS_OUT * extent);
         if (height > 0 && height < PLANE * extent)
@@ -286,12 +314,14 @@ static size_t bodies_of(const LabelledParticles *p) {
 
 // Gives the particles of bodies, and the bodies of all scenes, their numbers. bodies (scenes): how many each has.
 static Movers find_movers(Tape *tape, size_t scenes, const LabelledParticles *all, const size_t *bodies) {
-    Movers m = {.group = group_of(tape, scenes, all, bodies, true)};
+    Movers m = {.group = group_of(tape, scenes, all, bodies, true), .threads = tape->device->threads};
     size_t n = m.group.count, first = 0;
     for (size_t s = 0; s < scenes; s++) m.bodies += bodies[s];
     m.number = tape_context(tape, m.bodies * sizeof *m.number);
     m.body = tape_context(tape, (n + 1) * sizeof *m.body);
+    m.before = tape_context(tape, (n + 1) * sizeof *m.before);
     m.next = tape_context(tape, (n + 1) * sizeof *m.next);
+    m.plane = tape_context(tape, (3 * n + 1) * sizeof *m.plane);
     m.normal = tape_context(tape, (3 * n + 1) * sizeof *m.normal);
     m.middle = tape_context(tape, 3 * m.bodies * sizeof *m.middle);
     m.colour = tape_context(tape, 3 * m.bodies * sizeof *m.colour);
