@@ -10,12 +10,6 @@
 
 // ---- numbers
 
-size_t scene_body_numbers(const RolloutSet *now) {
-    int32_t most = 0;
-    for (size_t i = 0; now->body && i < now->N; i++) most = now->body[i] >= most ? now->body[i] + 1 : most;
-    return (size_t)most;
-}
-
 // The first of `count` consecutive numbers behind those in use.
 static Status new_numbers(const RolloutSet *now, size_t count, int32_t *first, Error *err) {
     size_t used = scene_body_numbers(now);

@@ -71,10 +71,14 @@ Status scene_shift_numbers(const EditScene *scene, EditScene *other, Error *err)
 Status scene_embody(EditScene *scene, const Mask *mask, Error *err);
 // One time step ago, the selected particles were at: where they were, or where they are if `from_now`; moved by `by`.
 void scene_shift_before(EditScene *scene, const Mask *mask, const double by[3], bool from_now);
+
+// ---- motions of driven bodies (edit/drives.c)
+
 // One more than the largest number of a body; 0 without bodies.
 size_t scene_body_numbers(const RolloutSet *now);
-
-// ---- driven bodies (edit/drive.c)
+// Marks the bodies, by number, that have selected particles, or with `mask` NULL particles at all; malloc'ed
+// (*numbers). NULL if memory is short.
+Mask *scene_bodies_of(const RolloutSet *now, const Mask *mask, size_t *numbers);
 
 // Bodies with selected particles are free again.
 Status scene_release(EditScene *scene, const Mask *mask, Error *err);
