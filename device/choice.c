@@ -131,7 +131,7 @@ Status device_prove(Device *device, Device *reference, Error *err) {
 static void prefer_gpu(Device **cpu, int index, char *why) {
     Device *gpu = NULL;
     Error against = {0};
-    Status status = device_open_cuda(index, &gpu, &against);
+    Status status = device_open_cuda(index, (*cpu)->threads, &gpu, &against);
     if (status != STATUS_OK) {
         snprintf(why, DEVICE_WHY_SIZE, "%.1000s", against.text);
         return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the CUDA back end from libvpd_cuda.so, which stays loaded until the process ends.
 #include "base/module.h"
+#include "base/threads.h"
 #include "device/cuda_module.h"
 
 #include <stdlib.h>
@@ -55,7 +56,8 @@ int device_gpus(unsigned char first[DEVICE_GPU_ID]) {
     return 0;
 }
 
-Status device_open_cuda(int index, Device **out, Error *err) {
+Status device_open_cuda(int index, int threads, Device **out, Error *err) {
+    (void)threads;
     *out = NULL;
     return error_set(err, STATUS_BAD_INPUT, "--device cuda:%d: double precision runs on the CPU alone", index);
 }
@@ -74,9 +76,13 @@ int device_gpus(unsigned char first[DEVICE_GPU_ID]) {
     return has ? module->gpus(first) : 0;
 }
 
-Status device_open_cuda(int index, Device **out, Error *err) {
+Status device_open_cuda(int index, int threads, Device **out, Error *err) {
     char folder[PATH_MAX], path[MODULE_PATH_SIZE];
-    if (module_find(CUDA_MODULE_FILE, folder, path)) return device_open_module(path, index, out, err);
+    if (module_find(CUDA_MODULE_FILE, folder, path)) {
+        Status status = device_open_module(path, index, out, err);
+        if (status == STATUS_OK) (*out)->threads = threads > 0 ? threads : threads_available();
+        return status;
+    }
     return error_set(err, STATUS_BAD_INPUT,
                      "--device cuda: " CUDA_MODULE_FILE
                      " is not in %s: this build has the CPU back end only; build with "

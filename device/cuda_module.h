@@ -33,10 +33,10 @@ typedef struct CudaModule {
     Status (*open)(Device *device, int index, Error *err);
 } CudaModule;
 
-// Opens GPU `index` with the module at `path`.
+// Opens GPU `index` with the module at `path`; the host's own loops have one thread.
 Status device_open_module(const char *path, int index, Device **out, Error *err);
-// The same with the module beside this program or library.
-Status device_open_cuda(int index, Device **out, Error *err);
+// The same with the module beside this program or library, and `threads` as for device_open.
+Status device_open_cuda(int index, int threads, Device **out, Error *err);
 bool device_has_cuda(void);
 
 #endif

@@ -95,7 +95,7 @@ Status device_open(const char *spec, int threads, Device **out, Error *err) {
     *out = NULL;
     if (!strcmp(spec, "cpu")) return open_cpu(NULL, threads, out, err);
     if (!strncmp(spec, "cpu:", 4)) return open_cpu(spec + 4, threads, out, err);
-    if (cuda_index(spec) >= 0) return device_open_cuda(cuda_index(spec), out, err);
+    if (cuda_index(spec) >= 0) return device_open_cuda(cuda_index(spec), threads, out, err);
     return error_set(err, STATUS_BAD_INPUT, "--device %s: expected auto, cpu, cpu:ISA, cuda or cuda:NUMBER", spec);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From images to the particles of a scene: which pixels they are, the bodies that they belong to, mirror images,
 // support radii, features.
+#include "base/array.h"
 #include "base/check.h"
 #include "model/body_labels.h"
 #include "model/vpd.h"
@@ -60,44 +61,66 @@ static void copy_chosen(Tape *tape, const PointCloud *cloud, const Hidden *hidde
     }
 }
 
-// Scenes whose particles are chosen.
+// Scenes whose particles are chosen, from `sets` input frames each. Frame f is the one of scene f % count in set
+// f / count.
 typedef struct Placing {
     Tape *tape;
     const Vpd *model;
     Workspace *workspace;
-    size_t count; // scenes
+    size_t count, sets;
     const SceneInput *inputs;
     const Observation **histories;
-    Hidden *hidden;
+    Hidden *hidden; // of each frame
     Chosen *chosen;
     size_t *images; // mirror images, which are the last of the chosen ones
     size_t at;      // the scene without particles, for errors
 } Placing;
 
-static Status make_clouds(Workspace *workspace, size_t count, Error *err) {
-    if (count <= workspace->cloud_count) return STATUS_OK;
-    PointCloud *clouds = realloc(workspace->clouds, count * sizeof *clouds);
-    if (!clouds) return error_no_memory(err, "the points of a frame");
-    memset(clouds + workspace->cloud_count, 0, (count - workspace->cloud_count) * sizeof *clouds);
-    workspace->clouds = clouds;
-    workspace->cloud_count = count;
+static Status make_room(Workspace *workspace, size_t frames, Error *err) {
+    size_t more = frames > workspace->frames ? frames - workspace->frames : 0;
+    if (!more) return STATUS_OK;
+    if (!array_grow(&workspace->clouds, frames, sizeof *workspace->clouds) ||
+        !array_grow(&workspace->selections, frames, sizeof *workspace->selections))
+        return error_no_memory(err, "the points of %zu frames", frames);
+    memset(workspace->clouds + workspace->frames, 0, more * sizeof *workspace->clouds);
+    memset(workspace->selections + workspace->frames, 0, more * sizeof *workspace->selections);
+    workspace->frames = frames;
     return STATUS_OK;
 }
 
+typedef Status FrameWork(const Placing *p, size_t f, Error *err);
+
+// Does this for all frames, by all threads; the error is that of the first frame that has one.
+static Status each_frame(const Placing *p, FrameWork *work, Error *err) {
+    size_t frames = p->count * p->sets, wrong = frames;
+    Status out = STATUS_OK;
+#pragma omp parallel for schedule(dynamic) num_threads(p->tape->device->threads) if (frames > 1)
+    for (size_t f = 0; f < frames; f++) {
+        Error own;
+        Status status = work(p, f, &own);
+        if (status == STATUS_OK) continue;
+#pragma omp critical(encode_frames)
+        if (f < wrong) wrong = f, out = status, *err = own;
+    }
+    return out;
+}
+
 // The points of a frame with their moving flags.
-static Status find_points(const Placing *p, size_t s, int frame, Error *err) {
-    const MotionSeen *seen = p->inputs[s].seen;
-    PointCloud *cloud = &p->workspace->clouds[s];
+static Status find_points(const Placing *p, size_t f, Error *err) {
+    const SceneInput *input = &p->inputs[f % p->count];
+    PointCloud *cloud = &p->workspace->clouds[f];
+    size_t frame = p->model->config.model.T - p->sets + f / p->count;
     UnprojectOptions options = {.crop = p->model->config.data.crop};
-    Status status = unproject_frame(p->inputs[s].history, frame, options, cloud, err);
-    if (status == STATUS_OK && seen->moving) flags_unpack(seen->moving + (size_t)frame * seen->flag_bytes, cloud);
-    p->hidden[s] = (Hidden){cloud->count, NULL};
+    Status status = unproject_frame(input->history, (int)frame, options, cloud, err);
+    if (status == STATUS_OK && input->seen->moving)
+        flags_unpack(input->seen->moving + frame * input->seen->flag_bytes, cloud);
+    p->hidden[f] = (Hidden){cloud->count, NULL};
     return status;
 }
 
-static Status sample_points(const Placing *p, size_t s, Error *err) {
+static Status sample_points(const Placing *p, size_t f, Error *err) {
     const Config *c = &p->model->config;
-    const SceneInput *input = &p->inputs[s];
+    const SceneInput *input = &p->inputs[f % p->count];
     SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling,
                             .N = (size_t)c->encoder.N,
                             .moving_share = c->encoder.moving_share,
@@ -105,24 +128,27 @@ static Status sample_points(const Placing *p, size_t s, Error *err) {
                             .seed = input->key.seed,
                             .step = input->key.step,
                             .episode = input->key.episode};
-    const PointCloud *cloud = &p->workspace->clouds[s];
-    Selection *selection = &p->workspace->selection;
-    Status status = sample_particles(input->history, cloud, &sample, selection, err);
-    if (status == STATUS_OK)
-        copy_chosen(p->tape, cloud, &p->hidden[s], selection, input->seen->field.count, &p->chosen[s]);
-    return status;
+    return sample_particles(input->history, &p->workspace->clouds[f], &sample, &p->workspace->selections[f], err);
 }
 
-// Chooses particles of a frame of each scene.
-static Status choose_frame(const Placing *p, int frame, Error *err) {
+// Chooses particles of all frames.
+static Status choose_points(const Placing *p, Error *err) {
     const Config *c = &p->model->config;
-    Status status = STATUS_OK;
-    for (size_t s = 0; s < p->count && status == STATUS_OK; s++) status = find_points(p, s, frame, err);
-    if (status == STATUS_OK && vpd_has_bodies(p->model))
+    Status status = make_room(p->workspace, p->count * p->sets, err);
+    if (status == STATUS_OK) status = each_frame(p, find_points, err);
+    if (status == STATUS_OK && vpd_has_bodies(p->model)) // one set
         status = hidden_add(p->tape, p->count, p->histories, c->data.crop, c->data.extent, p->workspace->clouds,
                             p->hidden, err);
-    for (size_t s = 0; s < p->count && status == STATUS_OK; s++) status = sample_points(p, s, err);
-    return status;
+    return status == STATUS_OK ? each_frame(p, sample_points, err) : status;
+}
+
+// Copies the chosen points of a set.
+static void take_set(const Placing *p, size_t set) {
+    for (size_t s = 0; s < p->count; s++) {
+        size_t f = set * p->count + s;
+        copy_chosen(p->tape, &p->workspace->clouds[f], &p->hidden[f], &p->workspace->selections[f],
+                    p->inputs[s].seen->field.count, &p->chosen[s]);
+    }
 }
 
 void observation_background(const Observation *o, real out[3]) {
@@ -188,9 +214,6 @@ static void find_radii(const Placing *p, Scene *const *scenes) {
     }
 }
 
-// Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
-static int first_set(const Vpd *model) { return vpd_has_bodies(model) ? (int)model->config.model.T - 1 : 0; }
-
 // Particles of disputed bodies go.
 static void keep_particles(Chosen *chosen, SceneBodies *bodies) {
     size_t kept = 0;
@@ -244,31 +267,30 @@ static void find_bodies(Placing *p, Scene *const *scenes) {
     }
 }
 
-static void begin_scene(const Placing *p, size_t s, size_t sets, Scene *out) {
+static void begin_scene(const Placing *p, size_t s, Scene *out) {
     const SceneInput *input = &p->inputs[s];
     const Observation *o = p->histories[s] = input->history;
     CHECK_EQ(o->F, p->model->config.model.T);
     CHECK(!input->seen->moving ||
           (input->seen->frames == (size_t)o->F && input->seen->flag_bytes == motion_flag_bytes(o)));
-    *out =
-        (Scene){.key = input->key, .sets.count = sets, .step = vpd_has_bodies(p->model) ? &p->workspace->step : NULL};
+    *out = (Scene){
+        .key = input->key, .sets.count = p->sets, .step = vpd_has_bodies(p->model) ? &p->workspace->step : NULL};
     observation_background(o, out->background);
     observation_turn(o, input->seen->light, out->light);
 }
 
 // Chooses the particles of all scenes, on the host but for searches.
 static Status place(Placing *p, Scene *const *scenes, Error *err) {
-    int T = (int)p->model->config.model.T, first = first_set(p->model);
-    for (size_t s = 0; s < p->count; s++) begin_scene(p, s, (size_t)(T - first), scenes[s]);
-    Status status = make_clouds(p->workspace, p->count, err);
-    for (int t = first; t < T && status == STATUS_OK; t++) {
-        status = choose_frame(p, t, err);
+    for (size_t s = 0; s < p->count; s++) begin_scene(p, s, scenes[s]);
+    Status status = choose_points(p, err);
+    for (size_t set = 0; set < p->sets && status == STATUS_OK; set++) {
+        take_set(p, set);
+        status = device_status(p->tape->device, err);
         if (status == STATUS_OK && vpd_has_bodies(p->model)) find_bodies(p, scenes);
         if (status == STATUS_OK) status = device_status(p->tape->device, err);
         for (size_t s = 0; s < p->count && status == STATUS_OK; s++) {
             const Chosen *chosen = &p->chosen[s];
-            scenes[s]->points[t - first] =
-                (ScenePoints){chosen->count, chosen->position, chosen->colour, chosen->pixel};
+            scenes[s]->points[set] = (ScenePoints){chosen->count, chosen->position, chosen->colour, chosen->pixel};
             scenes[s]->moving = chosen->moving;
         }
     }
@@ -386,13 +408,16 @@ static void add_features(const Placing *p, Scene *const *scenes) {
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, size_t count, const SceneInput *inputs,
                   Scene *const *scenes, size_t *at, Error *err) {
     vpd_part(tape, VPD_ENCODER);
+    // Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
+    size_t sets = vpd_has_bodies(model) ? 1 : (size_t)model->config.model.T;
     Placing p = {.tape = tape,
                  .model = model,
                  .workspace = workspace,
                  .count = count,
+                 .sets = sets,
                  .inputs = inputs,
                  .histories = tape_context(tape, count * sizeof *p.histories),
-                 .hidden = tape_context(tape, count * sizeof *p.hidden),
+                 .hidden = tape_context(tape, count * sets * sizeof *p.hidden),
                  .chosen = tape_context(tape, count * sizeof *p.chosen),
                  .images = tape_context(tape, count * sizeof *p.images)};
     Status status = device_status(tape->device, err);

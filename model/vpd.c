@@ -110,9 +110,12 @@ void vpd_free(Vpd *model) {
 }
 
 void workspace_free(Workspace *workspace) {
-    for (size_t s = 0; s < workspace->cloud_count; s++) point_cloud_free(&workspace->clouds[s]);
+    for (size_t f = 0; f < workspace->frames; f++) {
+        point_cloud_free(&workspace->clouds[f]);
+        selection_free(&workspace->selections[f]);
+    }
     free(workspace->clouds);
-    selection_free(&workspace->selection);
+    free(workspace->selections);
     body_step_free(&workspace->step);
     *workspace = (Workspace){0};
 }

@@ -41,9 +41,9 @@ void vpd_part(Tape *tape, VpdPart part);
 
 // Host memory that encoding reuses, so that a warm step allocates nothing. Starts as {0}.
 typedef struct Workspace {
-    PointCloud *clouds; // (cloud_count) one for each scene
-    size_t cloud_count;
-    Selection selection;
+    PointCloud *clouds;    // (frames) of each input frame of each scene: its points,
+    Selection *selections; // (frames) and those that are chosen
+    size_t frames;
     BodyStep step;
 } Workspace;
 

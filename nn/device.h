@@ -54,7 +54,7 @@ typedef struct Device {
     const struct RasterDeviceBackend *raster;
     ArenaSource source;  // the device's memory
     Arena scratch;       // temporaries of one op: mark, use, release
-    int threads;         // of parallel loops on the CPU
+    int threads;         // of parallel loops on the CPU, also beside a GPU
     unsigned precisions; // 1 << p for each beside f32 that it has
     Precision precision;
     bool failed;

@@ -15,6 +15,7 @@ static inline Devices devices_open(const char *cpu, int threads) {
     Error err = {0};
     assert_status_ok(device_open(cpu, threads, &out.cpu, &err), err);
     assert_status_ok(cuda_on_cpu_open(&out.gpu, &err), err);
+    out.gpu->threads = threads; // of the host's own loops
     return out;
 }
 
