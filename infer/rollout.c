@@ -213,7 +213,9 @@ static GnnSet load_set(Tape *tape, const RolloutFile *r, size_t back) {
 // The motions of driven bodies in the next step.
 static void load_drives(Tape *tape, const RolloutFile *r, SceneBodies *bodies) {
     const RolloutDrives *drives = &r->drives;
-    bodies->drive = tape_context(tape, (drives->count + 1) * sizeof *bodies->drive);
+    size_t count = 0;
+    for (size_t k = 0; k < drives->count; k++) count += (size_t)drives->step[k] == r->steps + 1;
+    bodies->drive = tape_context(tape, (count + 1) * sizeof *bodies->drive);
     for (size_t k = 0; bodies->drive && k < drives->count; k++) {
         if ((size_t)drives->step[k] != r->steps + 1) continue;
         SceneDrive *to = &bodies->drive[bodies->drives++];
