@@ -104,6 +104,7 @@ static Status begin(EditScene *scene, size_t step, EditReport *report, Error *er
     rollout_surface_free(&scene->file->surface); // its numbers would be of other particles
     Status status = scene_see_shadows(scene, err);
     if (status == STATUS_OK) status = edit_take_step(scene->file, step, err);
+    if (status == STATUS_OK) status = scene_forget_drives(scene, err); // their numbers may be given to new bodies
     if (status == STATUS_OK) status = note_step(scene->file, step, err);
     if (status == STATUS_OK) status = rollout_tie(scene->file, scene->device, err);
     return status;

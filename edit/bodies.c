@@ -29,7 +29,7 @@ static size_t rank(int32_t *entry, size_t count, int32_t wanted) {
 Status scene_part_bodies(EditScene *scene, const Mask *mask, Error *err) {
     RolloutSet *now = scene_now(scene);
     size_t numbers = scene_body_numbers(now);
-    int32_t *part = calloc(numbers + 1, sizeof *part), first;
+    int32_t *part = calloc(numbers + 1, sizeof *part), first = 0;
     if (!part) return scene_no_memory(err);
     for (size_t i = 0; numbers && i < now->N; i++)
         if (now->body[i] >= 0) part[now->body[i]] |= mask[i] ? 1 : 2;
@@ -38,6 +38,8 @@ Status scene_part_bodies(EditScene *scene, const Mask *mask, Error *err) {
     for (size_t i = 0; status == STATUS_OK && parted && i < now->N; i++)
         // NOLINTNEXTLINE: numbers is 0 without bodies
         if (mask[i] && now->body[i] >= 0 && part[now->body[i]] >= 0) now->body[i] = first + part[now->body[i]];
+    const DriveCopies parts = {.kind = part, .numbers = numbers, .kinds = parted, .times = 1, .first = first};
+    if (status == STATUS_OK && parted) status = scene_copy_drives(scene, &parts, err);
     free(part);
     return status;
 }
@@ -53,11 +55,8 @@ Status scene_number_copies(EditScene *scene, size_t N, size_t more, const double
     Status status = kinds ? new_numbers(now, kinds * times, &first, err) : STATUS_OK;
     for (size_t i = N; status == STATUS_OK && kinds && i < now->N; i++)
         if (now->body[i] >= 0) now->body[i] = first + (int32_t)((i - N) / more * kinds) + kind[now->body[i]];
-    for (size_t b = 0, copy; b < numbers; b++)
-        for (copy = 0; status == STATUS_OK && kind[b] >= 0 && copy < times; copy++) {
-            const double far[3] = {(double)(copy + 1) * by[0], (double)(copy + 1) * by[1], (double)(copy + 1) * by[2]};
-            status = scene_copy_drives(scene, (int32_t)b, first + (int32_t)(copy * kinds) + kind[b], far, err);
-        }
+    const DriveCopies copies = {kind, numbers, kinds, times, first, {by[0], by[1], by[2]}};
+    if (status == STATUS_OK) status = scene_copy_drives(scene, &copies, err);
     free(kind);
     return status;
 }

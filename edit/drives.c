@@ -66,16 +66,21 @@ Status scene_carry_drives(EditScene *scene, const Mask *mask, const double A[9],
     return STATUS_OK;
 }
 
-Status scene_copy_drives(EditScene *scene, int32_t from, int32_t to, const double by[3], Error *err) {
+Status scene_copy_drives(EditScene *scene, const DriveCopies *copies, Error *err) {
     static const double same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     RolloutDrives *drives = &scene->file->drives;
     Status status = STATUS_OK;
-    for (size_t k = 0, count = drives->count; k < count && status == STATUS_OK; k++) {
-        double motion[16];
-        if (drives->body[k] != from) continue;
-        memcpy(motion, drives->motion + 16 * k, sizeof motion);
-        motion_carry(motion, same, by, 1);
-        status = rollout_drive_add(drives, to, (size_t)drives->step[k], motion, err);
+    for (size_t k = 0, count = drives->count; k < count; k++) {
+        size_t body = (size_t)drives->body[k];
+        if (body >= copies->numbers || copies->kind[body] < 0) continue;
+        for (size_t n = 0; n < copies->times && status == STATUS_OK; n++) {
+            double motion[16], by[3];
+            memcpy(motion, drives->motion + 16 * k, sizeof motion);
+            for (int c = 0; c < 3; c++) by[c] = (double)(n + 1) * copies->by[c];
+            motion_carry(motion, same, by, 1);
+            status = rollout_drive_add(drives, copies->first + (int32_t)(n * copies->kinds) + copies->kind[body],
+                                       (size_t)drives->step[k], motion, err);
+        }
     }
     return status;
 }

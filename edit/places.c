@@ -88,7 +88,8 @@ Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *e
     bool moves = v[0] != 0 || v[1] != 0 || v[2] != 0;
     double by[3], bend[3], back[3];
     Status status = check_throw(scene, edit, mask, err);
-    if (status != STATUS_OK || (!moves && !edit->replace)) return status;
+    if (status != STATUS_OK) return status;
+    if (!moves && !edit->replace) return scene_release(scene, mask, err);
     for (int c = 0; c < 3; c++) by[c] = -v[c] * dt, bend[c] = 0.5 * edit->gravity[c] * dt * dt;
     for (int c = 0; c < 3; c++) back[c] = by[c] + bend[c];
     if (scene_now(scene)->body) return throw_bodies(scene, edit, mask, back, err);

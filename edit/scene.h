@@ -59,7 +59,7 @@ Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Er
 
 // ---- rigid bodies (edit/bodies.c)
 
-// The selected particles of a body that also has others become a body of their own.
+// The selected particles of a body that also has others become a body of their own, which is driven like the rest.
 Status scene_part_bodies(EditScene *scene, const Mask *mask, Error *err);
 // From particle N on, the particles are copies of `more` particles each; the bodies of each copy become its own. Copy n
 // = 1, 2, .. was moved by n `by`.
@@ -87,8 +87,16 @@ Status scene_forget_drives(EditScene *scene, Error *err);
 // Selected bodies were moved by x -> A x + t, where A is a rotation times `factor`: they are driven from there.
 Status scene_carry_drives(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor,
                           Error *err);
-// Body `to` is driven as `from`, beside which it lies by `by`.
-Status scene_copy_drives(EditScene *scene, int32_t from, int32_t to, const double by[3], Error *err);
+// Copies of bodies: copy n = 1, 2, .. of body b is body first + (n - 1) kinds + kind[b], and lies beside it by n `by`.
+typedef struct DriveCopies {
+    const int32_t *kind; // (numbers) -1: has no copies
+    size_t numbers, kinds, times;
+    int32_t first;
+    double by[3]; // metres
+} DriveCopies;
+
+// They are driven as the bodies that they are copies of.
+Status scene_copy_drives(EditScene *scene, const DriveCopies *copies, Error *err);
 
 // ---- shadows (edit/shadows.c)
 

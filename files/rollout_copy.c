@@ -89,6 +89,9 @@ void rollout_drives_tidy(RolloutDrives *drives) {
 
 Status rollout_drive_add(RolloutDrives *drives, int32_t body, size_t step, const double motion[16], Error *err) {
     size_t k = drives->count;
+    if (k >= ROLLOUT_DRIVES_MAX)
+        return error_set(err, STATUS_BAD_INPUT, "expected at most %d motions of driven bodies in all steps",
+                         ROLLOUT_DRIVES_MAX);
     if (!array_grow(&drives->body, k + 1, sizeof *drives->body) ||
         !array_grow(&drives->step, k + 1, sizeof *drives->step) ||
         !array_grow(&drives->motion, 16 * (k + 1), sizeof *drives->motion))

@@ -12,13 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    CAMERAS_MAX = 4096,
-    STEPS_MAX = 1 << 20,
-    DRIVES_MAX = 1 << 24,
-    TEXT_BYTES_MAX = 1 << 24,
-    PICTURE_SIDE_MAX = 16384
-};
+enum { CAMERAS_MAX = 4096, STEPS_MAX = 1 << 20, TEXT_BYTES_MAX = 1 << 24, PICTURE_SIDE_MAX = 16384 };
 #define PARTICLES_MAX ((hsize_t)1 << 28)
 #define FEATURES_MAX ((hsize_t)4096)
 
@@ -325,7 +319,7 @@ static Status take_drives(const H5Place *file, RolloutFile *out, Error *err) {
     bool found;
     Status status = h5_open_group(file, "drives", false, &group, &found, err);
     if (status != STATUS_OK || !found) return status;
-    H5Expect expect = {.kinds = H5_I32, .rank = 1, .dims_max = DRIVES_MAX, .letters = "n"};
+    H5Expect expect = {.kinds = H5_I32, .rank = 1, .dims_max = ROLLOUT_DRIVES_MAX, .letters = "n"};
     status = take_array(&group, "body", true, &expect, H5_I32, dims, (void **)&d->body, err);
     d->count = (size_t)dims[0], expect.dims[0] = dims[0];
     if (status == STATUS_OK) status = take_array(&group, "step", true, &expect, H5_I32, NULL, (void **)&d->step, err);

@@ -33,6 +33,7 @@
 
 enum { ROLLOUT_MAJOR = 3, ROLLOUT_MINOR = 3, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
 enum { ROLLOUT_BODIES_MAX = 1 << 24 }; // numbers of bodies are below this
+enum { ROLLOUT_DRIVES_MAX = 1 << 24 }; // motions of driven bodies in all their steps
 
 // One input time step. NULL if missing.
 typedef struct RolloutSet {

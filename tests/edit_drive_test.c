@@ -64,6 +64,19 @@ static void test_parts(void **state) {
     rollout_file_free(&file);
 }
 
+// A part that goes its own way is driven like the rest, from where it is put.
+static void test_moved_parts(void **state) {
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, STRAIGHT, "move: {label: red, height: {above: 0.28}, by: [0, 1, 0]}",
+        "rotate: {label: blue, height: {above: 0.28}, axis: [0, 0, 1], angle: 90}");
+    assert_int_equal(file.sets[0].body[FLOOR + BLOCK - 1], BLUE + 1);
+    assert_goes(&file, RED, 3, (double[]){0, 1, 2}, (double[]){0.3, 1, 1.85});
+    assert_goes(&file, BLUE + 1, 3, (double[]){0, 2, 2}, (double[]){0.3, 2, 1.85});
+    assert_int_equal(file.drives.count, 6);
+    rollout_file_free(&file);
+}
+
 // What is moved, turned or grown is driven from where it is then: a motion about a point goes with it.
 static void test_places(void **state) {
     (void)state;
@@ -99,7 +112,35 @@ static void test_ends(void **state) {
     assert_true(steps_of(&file, RED) == 0 && steps_of(&file, BLUE) == 4);
     RUN(&file, "remove: {label: blue}");
     assert_int_equal(file.drives.count, 0);
+    RUN(&file, STRAIGHT, "throw: {label: red, velocity: [0, 0, 0]}"); // keeps its velocity
+    assert_int_equal(file.drives.count, 0);
     rollout_file_free(&file);
+}
+
+// A file that another program wrote may drive bodies that it does not have, whose numbers new ones get.
+static void test_of_nothing(void **state) {
+    double motion[16];
+    Error err;
+    (void)state;
+    RolloutFile file = edit_scene();
+    pose_identity(motion);
+    assert_status_ok(rollout_drive_add(&file.drives, BLUE + 1, 1, motion, &err), err);
+    assert_status_ok(rollout_drive_add(&file.drives, BLUE, 1, motion, &err), err);
+    RUN(&file, "throw: {label: 0, velocity: [0, 0, 1]}");
+    assert_int_equal(file.sets[0].body[0], BLUE + 1);
+    assert_true(steps_of(&file, BLUE + 1) == 0 && steps_of(&file, BLUE) == 1);
+    rollout_file_free(&file);
+}
+
+// No more than a file may have.
+static void test_most(void **state) {
+    double motion[16];
+    Error err;
+    (void)state;
+    RolloutDrives drives = {.count = ROLLOUT_DRIVES_MAX};
+    pose_identity(motion);
+    assert_status_error(rollout_drive_add(&drives, 0, 1, motion, &err), STATUS_BAD_INPUT, err,
+                        "expected at most 16777216 motions of driven bodies");
 }
 
 // Steps count from the present; the body moves in the later ones as before.
@@ -192,9 +233,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_velocity_and_path),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_moved_parts),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_of_nothing),
+        cmocka_unit_test(test_most),
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_wrong),
