@@ -12,12 +12,12 @@
 
 enum { CHUNK_ROWS = 65536, DEFLATE_LEVEL = 4, SMALL_BYTES = 1 << 14 };
 
-// Writes small arrays contiguously and others in compressed chunks, which hold whole rows of one step. dims are (rows),
-// (rows, width) or (steps, rows, width).
-static bool put_array(hid_t place, const char *name, H5Kind kind, int rank, const size_t *dims, const void *data) {
+// Writes small arrays contiguously and others in compressed chunks, which hold whole rows. `rows` is the dimension that
+// counts them; chunks have one of what is before it.
+static bool put_rows(hid_t place, const char *name, H5Kind kind, int rank, int rows, const size_t *dims,
+                     const void *data) {
     size_t chunk[H5_RANK_MAX], start[H5_RANK_MAX] = {0}, bytes = h5_kind_bytes(kind);
     for (int i = 0; i < rank; i++) {
-        int rows = rank > 2 ? 1 : 0;
         chunk[i] = i < rows ? 1 : i == rows && dims[i] > CHUNK_ROWS ? CHUNK_ROWS : dims[i];
         bytes *= dims[i];
     }
@@ -25,6 +25,11 @@ static bool put_array(hid_t place, const char *name, H5Kind kind, int rank, cons
     hid_t array = h5_create_chunked(place, name, kind, rank, dims, chunk, DEFLATE_LEVEL);
     bool good = array >= 0 && h5_write_block(array, kind, rank, start, dims, data);
     return h5_close_id(array) && good;
+}
+
+// dims are (rows), (rows, width) or (steps, rows, width).
+static bool put_array(hid_t place, const char *name, H5Kind kind, int rank, const size_t *dims, const void *data) {
+    return put_rows(place, name, kind, rank, rank > 2 ? 1 : 0, dims, data);
 }
 
 // Empty text is skipped; control characters, which the reader refuses, become '?'.
@@ -95,7 +100,7 @@ static bool put_drives(hid_t file, const RolloutDrives *d) {
     hid_t group = h5_create_group(file, "drives");
     bool good = group >= 0 && put_array(group, "body", H5_I32, 1, &d->count, d->body) &&
                 put_array(group, "step", H5_I32, 1, &d->count, d->step) &&
-                put_array(group, "motion", H5_F64, 3, (size_t[]){d->count, 4, 4}, d->motion);
+                put_rows(group, "motion", H5_F64, 3, 0, (size_t[]){d->count, 4, 4}, d->motion);
     return h5_close_id(group) && good;
 }
 

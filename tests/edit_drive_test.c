@@ -3,6 +3,7 @@
 #include "tests/edit_scene.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 // Where the motions of a body take a point, which lies at `x` at the present, by the end of step `steps`; each step is
 // there once.
@@ -185,6 +186,27 @@ static void test_files(void **state) {
     test_remove_folder(folder);
 }
 
+// Many motions are compressed together: a chunk for each took 107 MB for a million of them, and half a minute.
+static void test_large_file(void **state) {
+    char folder[64], path[96];
+    struct stat info;
+    Error err;
+    (void)state;
+    RolloutFile file = edit_scene(), read;
+    test_make_folder(folder);
+    snprintf(path, sizeof path, "%s/long.h5", folder);
+    RUN(&file, "drive: {label: red, velocity: [2, 0, -1], steps: 10000}");
+    assert_status_ok(rollout_file_write(&file, path, &err), err);
+    assert_int_equal(stat(path, &info), 0);
+    assert_true(info.st_size < 200000);
+    assert_status_ok(rollout_file_read(path, &read, &err), err);
+    assert_int_equal(read.drives.count, 10000);
+    assert_memory_equal(read.drives.motion, file.drives.motion, 10000 * 16 * sizeof(double));
+    rollout_file_free(&read);
+    rollout_file_free(&file);
+    test_remove_folder(folder);
+}
+
 static void test_wrong(void **state) {
     static const struct {
         const char *edit, *message;
@@ -241,6 +263,7 @@ int main(void) {
         cmocka_unit_test(test_most),
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_large_file),
         cmocka_unit_test(test_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
