@@ -18,6 +18,7 @@
 // What the sentences report: means over the predicted steps, NaN where nothing was measured.
 typedef struct Facts {
     int steps, last;                // predicted steps: requested, and measured
+    bool driven;                    // the motion of some objects was given
     double drawn;                   // PSNR of step 0, the last input frame; all pixels
     double model[2], copy[2];       // PSNR of moving pixels, of all pixels
     double input, heldout;          // PSNR of all pixels in input views, in held-out views
@@ -43,7 +44,7 @@ static double share_at(const Report *report, int step) {
 
 static Facts find_facts(const Report *report) {
     static const ReportRegion regions[] = {REGION_MOVING, REGION_WHOLE};
-    Facts f = {.steps = report->steps, .last = report_last_step(report)};
+    Facts f = {.steps = report->steps, .last = report_last_step(report), .driven = report->driven.count > 0};
     Mean way = {0}, error = {0};
     f.drawn = pictures(report, METHOD_MODEL, -1, REGION_WHOLE, 0, 0);
     for (int i = 0; i < 2; i++) {
@@ -89,6 +90,7 @@ static void say_pictures(const Facts *f, char *out, size_t size) {
 
 static void say_motion(const Facts *f, char *out, size_t size) {
     if (f->steps == 0) snprintf(out, size, "not measured: no step was predicted");
+    else if (!isfinite(f->way) && f->driven) snprintf(out, size, "not measured: the motion of the objects was given");
     else if (!isfinite(f->way))
         snprintf(out, size, "not measured: that takes a model, and state/object_position and masks in the data");
     else if (f->way < MOVES_METRES)
