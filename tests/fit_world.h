@@ -4,6 +4,7 @@
 #define VPD_TESTS_FIT_WORLD_H
 
 #include "lab/fit.h"
+#include "lab/footage.h"
 #include "tests/test.h"
 
 // A soft box slides and bounces on the ground. The comment has characters of two bytes before the numbers.
@@ -77,6 +78,24 @@ static inline FitResult fit(World *w, FitOptions options) {
     Error err;
     assert_status_ok(fit_run(&w->free, &w->data, &options, &result, &err), err);
     return result;
+}
+
+// A data set of the scene at other numbers, and the fit's own view of it.
+static inline void open_pictures(World *w, const char *text, const char *const *names, size_t count,
+                                 const double *truth, uint32_t kinds, bool smooth, Dataset **dataset) {
+    Footage footage;
+    Error err;
+    char path[160];
+    open_world(w, text, names, count, truth);
+    test_make_folder(w->folder);
+    snprintf(path, sizeof path, "%s/d.h5", w->folder);
+    assert_status_ok(footage_run(&w->scene, &(SimOptions){.threads = 1}, &footage, &err), err);
+    assert_status_ok(footage_write(&w->scene, &footage, SPLIT_TRAIN, &(SimOptions){.threads = 1}, path, &err), err);
+    assert_status_ok(dataset_open(path, dataset, &err), err);
+    footage_free(&footage);
+    fit_data_close(&w->data);
+    assert_status_ok(fit_data_open(*dataset, 0, kinds, &w->scene, smooth, 1, &w->data, &err), err);
+    test_remove_folder(w->folder);
 }
 
 #endif
