@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies that move as they are told, such as a gripper (docs/editing.md, "Bodies that are driven").
+// Bodies that move as they are told, such as a gripper (docs/editing.md, "Driven bodies").
 #include "edit/scene.h"
 
 #include "base/camera.h"
@@ -79,8 +79,8 @@ static Status add_steps(EditScene *scene, const Edit *edit, int32_t body, Error 
         double motion[16];
         pose_identity(motion);
         for (int c = 0; c < 3; c++) motion[4 * c + 3] = edit->velocity[c] * scene->file->time_step;
-        const double *pose = edit->path.pose + ROW_LONG * step;
-        if (!edit->has_velocity) motion_between(pose - ROW_LONG, pose, motion);
+        if (!edit->has_velocity)
+            motion_between(edit->path.pose + ROW_LONG * (step - 1), edit->path.pose + ROW_LONG * step, motion);
         status = rollout_drive_add(&scene->file->drives, body, step, motion, err);
     }
     return status;
