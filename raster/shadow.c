@@ -92,7 +92,7 @@ static void mark(Surface *surface, const Prepared *p, const ShadowMap *map, int 
     const double per_pixel = (double)grid->H / p->camera->H;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(p->threads)
     for (int row = 0; row < grid->H; row++) {
-        SurfaceFace face = {NULL}, caster = {NULL};
+        SurfaceFace face = {.place = NULL}, caster = {.place = NULL};
         for (int column = 0; column < grid->W; column++) {
             size_t sample = (size_t)row * (size_t)grid->W + (size_t)column;
             int32_t f = surface_face(surface, sample);

@@ -108,7 +108,7 @@ void raster_surface_draw(const Surface *surface, const Prepared *p, double *colo
     const RasterGrid *grid = &surface->tiles.grid;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(p->threads)
     for (int row = 0; row < grid->H; row++) {
-        SurfaceFace face = {NULL};
+        SurfaceFace face = {.place = NULL};
         for (int column = 0; column < grid->W; column++) {
             size_t sample = (size_t)row * (size_t)grid->W + (size_t)column;
             int32_t f = surface_face(surface, sample);
@@ -142,7 +142,7 @@ static void sample_back(const SurfaceBack *b, int row, int column, int part) {
     if (f < 0) return;
     const double *place = p->faces.place + RASTER_PLACE * (size_t)f;
     double gb[3] = {0}, *grad = b->slot_grad + (size_t)b->surface->slot[sample] * prepared_row(p);
-    SurfaceFace face = {NULL};
+    SurfaceFace face = {.place = NULL};
     SurfacePoint at = raster_surface_point(&face, place, raster_grid_x(grid, column), raster_grid_y(grid, row));
     if (b->colour_grad) {
         SurfaceColour shown;
