@@ -25,7 +25,7 @@ static Status load_module(const char *path, const CudaModule **out, Error *err) 
     return check_module(*out, path, err);
 }
 
-Status device_open_module(const char *path, int index, Device **out, Error *err) {
+Status device_open_module(const char *path, int index, int threads, Device **out, Error *err) {
     const CudaModule *module = NULL;
     Status status = load_module(path, &module, err);
     if (status != STATUS_OK) return status;
@@ -39,6 +39,7 @@ Status device_open_module(const char *path, int index, Device **out, Error *err)
     device->raster = module->raster;
     status = module->open(device, index, err);
     if (status == STATUS_OK) {
+        device->threads = threads > 0 ? threads : threads_available();
         *out = device;
     } else {
         device->nn->close(device);
@@ -78,11 +79,7 @@ int device_gpus(unsigned char first[DEVICE_GPU_ID]) {
 
 Status device_open_cuda(int index, int threads, Device **out, Error *err) {
     char folder[PATH_MAX], path[MODULE_PATH_SIZE];
-    if (module_find(CUDA_MODULE_FILE, folder, path)) {
-        Status status = device_open_module(path, index, out, err);
-        if (status == STATUS_OK) (*out)->threads = threads > 0 ? threads : threads_available();
-        return status;
-    }
+    if (module_find(CUDA_MODULE_FILE, folder, path)) return device_open_module(path, index, threads, out, err);
     return error_set(err, STATUS_BAD_INPUT,
                      "--device cuda: " CUDA_MODULE_FILE
                      " is not in %s: this build has the CPU back end only; build with "

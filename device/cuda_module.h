@@ -33,9 +33,9 @@ typedef struct CudaModule {
     Status (*open)(Device *device, int index, Error *err);
 } CudaModule;
 
-// Opens GPU `index` with the module at `path`; the host's own loops have one thread.
-Status device_open_module(const char *path, int index, Device **out, Error *err);
-// The same with the module beside this program or library, and `threads` as for device_open.
+// Opens GPU `index` with the module at `path`; `threads` as for device_open.
+Status device_open_module(const char *path, int index, int threads, Device **out, Error *err);
+// The same with the module beside this program or library.
 Status device_open_cuda(int index, int threads, Device **out, Error *err);
 bool device_has_cuda(void);
 

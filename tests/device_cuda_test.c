@@ -58,7 +58,7 @@ static CudaModule *right_table(void) {
 static void must_fail(const char *path, int index, Status status, const char *words) {
     Device *device = NULL;
     Error err = {0};
-    assert_status_error(device_open_module(path, index, &device, &err), status, err, words);
+    assert_status_error(device_open_module(path, index, 0, &device, &err), status, err, words);
     assert_null(device);
 }
 
@@ -67,7 +67,8 @@ static void a_right_module_opens(void **state) {
     Device *device = NULL;
     Error err = {0};
     right_table();
-    assert_status_ok(device_open_module(fake_path(), 0, &device, &err), err);
+    assert_status_ok(device_open_module(fake_path(), 0, 3, &device, &err), err);
+    assert_int_equal(device->threads, 3); // of the host's own loops
     assert_string_equal(device->name, "fake");
     device_close(device);
 }
