@@ -16,6 +16,12 @@ typedef struct IntList {
     int count, v[OPTION_LIST_SIZE];
 } IntList;
 
+static inline bool int_list_has(const IntList *list, int value) {
+    for (int i = 0; i < list->count; i++)
+        if (list->v[i] == value) return true;
+    return false;
+}
+
 typedef struct RealList {
     int count;
     double v[OPTION_LIST_SIZE];

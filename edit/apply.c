@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double SAME[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-
 static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool *skipped, Error *err) {
     bool parts = edit->op == EDIT_MOVE || edit->op == EDIT_ROTATE || edit->op == EDIT_SCALE || edit->op == EDIT_THROW ||
                  edit->op == EDIT_DRIVE;
@@ -17,7 +15,7 @@ static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool
     switch (edit->op) {
     case EDIT_REMOVE: return edit_leave(scene, mask, false, err);
     case EDIT_KEEP: return edit_leave(scene, mask, true, err);
-    case EDIT_MOVE: return scene_transform(scene, mask, SAME, edit->by, 1, err);
+    case EDIT_MOVE: return scene_transform(scene, mask, SCENE_SAME, edit->by, 1, err);
     case EDIT_ROTATE: return edit_rotate(scene, edit, mask, err);
     case EDIT_SCALE: return edit_scale(scene, edit, mask, err);
     case EDIT_COPY: return edit_copy(scene, edit, mask, err);

@@ -53,7 +53,6 @@ static Status renumber(EditScene *scene, EditScene *other, const char *as, Error
 }
 
 static Status narrow(EditScene *other, const Edit *edit, bool *skipped, Error *err) {
-    static const double same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     size_t N = scene_now(other)->N;
     Mask *mask = malloc(N + 1);
     Status status = mask ? STATUS_OK : scene_no_memory(err);
@@ -65,7 +64,7 @@ static Status narrow(EditScene *other, const Edit *edit, bool *skipped, Error *e
     if (status == STATUS_OK) status = scene_keep(other, mask, err);
     if (status == STATUS_OK) {
         memset(mask, 1, scene_now(other)->N);
-        status = scene_transform(other, mask, same, edit->by, 1, err);
+        status = scene_transform(other, mask, SCENE_SAME, edit->by, 1, err);
     }
     free(mask);
     return *skipped ? STATUS_OK : status;

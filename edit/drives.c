@@ -67,7 +67,6 @@ Status scene_carry_drives(EditScene *scene, const Mask *mask, const double A[9],
 }
 
 Status scene_copy_drives(EditScene *scene, const DriveCopies *copies, Error *err) {
-    static const double same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     RolloutDrives *drives = &scene->file->drives;
     Status status = STATUS_OK;
     for (size_t k = 0, count = drives->count; k < count; k++) {
@@ -77,7 +76,7 @@ Status scene_copy_drives(EditScene *scene, const DriveCopies *copies, Error *err
             double motion[16], by[3];
             memcpy(motion, drives->motion + 16 * k, sizeof motion);
             for (int c = 0; c < 3; c++) by[c] = (double)(n + 1) * copies->by[c];
-            motion_carry(motion, same, by, 1);
+            motion_carry(motion, SCENE_SAME, by, 1);
             status = rollout_drive_add(drives, copies->first + (int32_t)(n * copies->kinds) + copies->kind[body],
                                        (size_t)drives->step[k], motion, err);
         }

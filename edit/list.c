@@ -14,11 +14,12 @@
         .key = word, .type = ARG_NUMBERS, .offset = AT(field), .min = -EDIT_FAR, .max = EDIT_FAR, .numbers = 3,        \
         .required = needed                                                                                             \
     }
-#define ABOUT                                                                                                          \
+#define OPTIONAL_VECTOR(word, field, has)                                                                              \
     {                                                                                                                  \
-        .key = "about", .type = ARG_NUMBERS, .offset = AT(about), .min = -EDIT_FAR, .max = EDIT_FAR, .numbers = 3,     \
-        .given = AT(has_about)                                                                                         \
+        .key = word, .type = ARG_NUMBERS, .offset = AT(field), .min = -EDIT_FAR, .max = EDIT_FAR, .numbers = 3,        \
+        .given = AT(has)                                                                                               \
     }
+#define ABOUT OPTIONAL_VECTOR("about", about, has_about)
 #define NAME(needed)                                                                                                   \
     { .key = "as", .type = ARG_NAME, .offset = AT(as), .required = needed }
 
@@ -37,23 +38,11 @@ static const Argument copy[] = {
 static const Argument recolour[] = {
     {.key = "like", .type = ARG_OTHER, .offset = AT(like), .required = true, .read = select_read}};
 static const Argument throw[] = {VECTOR("velocity", velocity, true),
-                                 {.key = "gravity",
-                                  .type = ARG_NUMBERS,
-                                  .offset = AT(gravity),
-                                  .min = -EDIT_FAR,
-                                  .max = EDIT_FAR,
-                                  .numbers = 3,
-                                  .given = AT(has_gravity)},
+                                 OPTIONAL_VECTOR("gravity", gravity, has_gravity),
                                  {.key = "replace", .type = ARG_YES, .offset = AT(replace)}};
 static const Argument drive[] = {
     {.key = "path", .type = ARG_OTHER, .offset = AT(path), .read = edit_path_read},
-    {.key = "velocity",
-     .type = ARG_NUMBERS,
-     .offset = AT(velocity),
-     .min = -EDIT_FAR,
-     .max = EDIT_FAR,
-     .numbers = 3,
-     .given = AT(has_velocity)},
+    OPTIONAL_VECTOR("velocity", velocity, has_velocity),
     {.key = "steps", .type = ARG_WHOLE, .offset = AT(steps), .min = 1, .max = EDIT_DRIVE_STEPS_MAX}};
 static const Argument label[] = {NAME(true),
                                  {.key = "id", .type = ARG_WHOLE, .offset = AT(id), .max = 65535, .given = AT(has_id)}};

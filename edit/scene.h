@@ -46,6 +46,7 @@ Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err);
 // ---- values (edit/values.c)
 
 // p := A p + t for the selected particles; A is stored by rows. Radii are multiplied by the factor.
+static const double SCENE_SAME[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}; // no rotation
 Status scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor,
                        Error *err);
 // Moves the selected particles of past set k by k `by` + k^2 `bend`.

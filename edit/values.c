@@ -27,11 +27,10 @@ Status scene_transform(EditScene *scene, const Mask *mask, const double A[9], co
 }
 
 void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], const double bend[3]) {
-    static const double same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     for (int k = 1; k < scene->file->set_count; k++) {
         double t[3];
         for (int c = 0; c < 3; c++) t[c] = k * by[c] + k * k * bend[c];
-        transform_points(&scene->file->sets[k], scene->file->sets[k].positions, mask, same, t);
+        transform_points(&scene->file->sets[k], scene->file->sets[k].positions, mask, SCENE_SAME, t);
     }
 }
 

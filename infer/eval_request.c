@@ -86,6 +86,12 @@ static Status check_motion(const Dataset *dataset, const EvalRequest *request, E
         path, positions ? "mask" : "state/object_position");
 }
 
+static void put_list(FILE *out, const char *name, const IntList *list) {
+    fprintf(out, "%s:", name);
+    for (int i = 0; i < list->count; i++) fprintf(out, " %d", list->v[i]);
+    fprintf(out, "\n");
+}
+
 // What all processes of a job must have in common, a line each. The hash names the checkpoint, wherever it lies.
 static char *describe(const Session *session, const Dataset *dataset, const EvalRequest *request,
                       const EvalPlan *plan) {
@@ -98,11 +104,10 @@ static char *describe(const Session *session, const Dataset *dataset, const Eval
     data_record_print_job(&record, "eval", session->device->name, out);
     fprintf(out, "checkpoint: %s, step %ld%s\n", session->meta.hash, session->meta.step,
             session->raw ? ", raw weights" : "");
-    fprintf(out, "steps: %d\nviews: %d\ninput views:", plan->steps, plan->views);
-    for (int i = 0; i < request->views.count; i++) fprintf(out, " %d", request->views.v[i]);
-    fprintf(out, "\ndriven:");
-    for (int i = 0; i < request->driven.count; i++) fprintf(out, " %d", request->driven.v[i]);
-    fprintf(out, "\nmeasured: %s%s\npictures: %s\n", request->motion_only ? "motion" : "pictures",
+    fprintf(out, "steps: %d\nviews: %d\n", plan->steps, plan->views);
+    put_list(out, "input views", &request->views);
+    put_list(out, "driven", &request->driven);
+    fprintf(out, "measured: %s%s\npictures: %s\n", request->motion_only ? "motion" : "pictures",
             request->seen_only ? ", seen pixels only" : "", request->pictures ? request->pictures : "none");
     for (int i = 0; i < plan->count; i++) {
         const EvalRollout *rollout = &plan->rollouts[i];

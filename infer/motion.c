@@ -162,12 +162,6 @@ void motion_up(int turn, const double *poses, size_t count, double up[3]) {
     for (int c = 0; c < 3 && turn != TURN_NONE; c++) up[c] = c == turn - TURN_X ? copysign(1, up[c]) : 0;
 }
 
-static bool is_given(const MotionStep *step, int k) {
-    bool given = false;
-    for (int i = 0; step->given && i < step->given->count; i++) given = given || step->given->v[i] == k;
-    return given;
-}
-
 bool motion_add(MotionTally *tally, const MotionStep *step) {
     double axes[3][3];
     if (!step_is_finite(step)) {
@@ -177,7 +171,7 @@ bool motion_add(MotionTally *tally, const MotionStep *step) {
     memcpy(axes[2], step->up, sizeof axes[2]);
     camera_rig_across(axes[2], axes[0], axes[1]);
     for (int k = 0; k < step->objects; k++)
-        if (!is_given(step, k)) add_object(tally, step, k, axes);
+        if (!step->given || !int_list_has(step->given, k)) add_object(tally, step, k, axes);
     add_floor(tally, step);
     return true;
 }

@@ -18,8 +18,8 @@ const char *const gradcheck_verdicts[] = {"right", "wrong", "differences disagre
 #define SIDES 10 // times the limit: slopes to either side that differ by less are the same
 #define KINKS 10 // how many times as far from their mean a gradient may be that takes one side of each of many kinks
 
-#define DOUBT                                                                                                          \
-    10 // a gradient that is no further from differences than so many times what they may be off by is not wrong
+// A gradient is not wrong that is no further from differences than so many times what they may be off by.
+#define DOUBT 10
 
 #define F64_LIMIT 1e-6 // of errors
 #define F32_LIMIT 1e-3

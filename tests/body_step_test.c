@@ -25,28 +25,46 @@ static void make(int32_t *body, real *before, real *now) {
     }
 }
 
-// The output layer starts at zero: bodies go on as they moved.
-static void test_untrained_bodies_go_on(void **state) {
-    (void)state;
+// What steps need, with an untrained network.
+typedef struct Stage {
     Device *device;
-    Error err;
     Parameters parameters;
     BodyNetwork network;
     Tape tape;
+    BodyScales scales;
+    BodyStep step;
+} Stage;
+
+static void open_stage(Stage *s, int threads) {
+    Error err;
+    *s = (Stage){.scales = body_scales(2.5)};
+    assert_status_ok(device_open("cpu", threads, &s->device, &err), err);
+    parameters_init(&s->parameters, s->device);
+    body_network_create(&s->parameters, C, L, &s->network);
+    assert_status_ok(parameters_allocate(&s->parameters, 1, &err), err);
+    tape_init(&s->tape, s->device);
+}
+
+static void close_stage(Stage *s) {
+    tape_free(&s->tape);
+    body_step_free(&s->step);
+    parameters_free(&s->parameters);
+    device_close(s->device);
+}
+
+// The output layer starts at zero: bodies go on as they moved.
+static void test_untrained_bodies_go_on(void **state) {
+    (void)state;
+    Error err;
+    Stage stage;
     int32_t body[COUNT];
     real before[3 * COUNT], now[3 * COUNT], start[3 * COUNT];
-    BodyScales scales = body_scales(2.5);
-    BodyStep step = {0};
     SceneBodies bodies = {.count = COUNT, .body = body, .before = before, .now = now};
-    assert_status_ok(device_open("cpu", 1, &device, &err), err);
-    parameters_init(&parameters, device);
-    body_network_create(&parameters, C, L, &network);
-    assert_status_ok(parameters_allocate(&parameters, 1, &err), err);
-    tape_init(&tape, device);
+    open_stage(&stage, 1);
     make(body, before, now);
     memcpy(start, now, sizeof now);
-    body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies});
-    assert_status_ok(device_status(device, &err), err);
+    body_step(&stage.tape, &stage.network, &stage.scales, &stage.step, 1, &(SceneBodies *){&bodies});
+    assert_status_ok(device_status(stage.device, &err), err);
     assert_memory_equal(before, start, sizeof start);
     for (size_t i = 0; i < COUNT; i++) {
         const real *was = start + 3 * i, *is = now + 3 * i;
@@ -59,32 +77,20 @@ static void test_untrained_bodies_go_on(void **state) {
                               (double)is[1] - (s * (double)was[0] + c * (double)was[1])) < 0.005);
         }
     }
-    tape_free(&tape);
-    body_step_free(&step);
-    parameters_free(&parameters);
-    device_close(device);
+    close_stage(&stage);
 }
 
 // Scenes of one step move as each does alone, one of them without bodies.
 static void test_scenes_do_not_see_each_other(void **state) {
     (void)state;
     enum { SCENES = 3 };
-    Device *device;
     Error err;
-    Parameters parameters;
-    BodyNetwork network;
-    Tape tape;
+    Stage stage;
     static int32_t body[SCENES][COUNT];
     static real before[2][SCENES][3 * COUNT], now[2][SCENES][3 * COUNT];
-    BodyScales scales = body_scales(2.5);
-    BodyStep step = {0};
     SceneBodies bodies[2][SCENES], *together[SCENES];
-    assert_status_ok(device_open("cpu", 2, &device, &err), err);
-    parameters_init(&parameters, device);
-    body_network_create(&parameters, C, L, &network);
-    assert_status_ok(parameters_allocate(&parameters, 1, &err), err);
-    for (size_t i = 0; i < parameters.size; i++) parameters.values[i] += (real)(0.05 * sin((double)i));
-    tape_init(&tape, device);
+    open_stage(&stage, 2);
+    for (size_t i = 0; i < stage.parameters.size; i++) stage.parameters.values[i] += (real)(0.05 * sin((double)i));
     for (int way = 0; way < 2; way++)
         for (size_t s = 0; s < SCENES; s++) {
             make(body[s], before[way][s], now[way][s]);
@@ -94,15 +100,13 @@ static void test_scenes_do_not_see_each_other(void **state) {
                 (SceneBodies){.count = COUNT, .body = body[s], .before = before[way][s], .now = now[way][s]};
             together[s] = &bodies[1][s];
         }
-    for (size_t s = 0; s < SCENES; s++) body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies[0][s]});
-    body_step(&tape, &network, &scales, &step, SCENES, together);
-    assert_status_ok(device_status(device, &err), err);
+    for (size_t s = 0; s < SCENES; s++)
+        body_step(&stage.tape, &stage.network, &stage.scales, &stage.step, 1, &(SceneBodies *){&bodies[0][s]});
+    body_step(&stage.tape, &stage.network, &stage.scales, &stage.step, SCENES, together);
+    assert_status_ok(device_status(stage.device, &err), err);
     for (size_t s = 0; s < SCENES; s++) assert_memory_equal(now[1][s], now[0][s], sizeof now[0][s]);
     assert_memory_not_equal(now[0][0], now[0][2], sizeof now[0][0]);
-    tape_free(&tape);
-    body_step_free(&step);
-    parameters_free(&parameters);
-    device_close(device);
+    close_stage(&stage);
 }
 
 static void test_nothing_moves(void **state) {
@@ -252,28 +256,19 @@ static void test_strays(void **state) {
 // A driven body moves as it is told; the others as they would without.
 static void test_driven(void **state) {
     (void)state;
-    Device *device;
     Error err;
-    Parameters parameters;
-    BodyNetwork network;
-    Tape tape;
+    Stage stage;
     int32_t body[2][COUNT];
     real before[2][3 * COUNT], now[2][3 * COUNT], start[3 * COUNT];
-    BodyScales scales = body_scales(2.5);
-    BodyStep step = {0};
     SceneDrive drive = {.body = 3, .motion = {.rotation = {0, -1, 0, 1, 0, 0, 0, 0, 1}, .to = {5, 6, 7}}};
-    assert_status_ok(device_open("cpu", 1, &device, &err), err);
-    parameters_init(&parameters, device);
-    body_network_create(&parameters, C, L, &network);
-    assert_status_ok(parameters_allocate(&parameters, 1, &err), err);
-    tape_init(&tape, device);
+    open_stage(&stage, 1);
     for (int way = 0; way < 2; way++) {
         make(body[way], before[way], now[way]);
         SceneBodies bodies = {.count = COUNT, .body = body[way], .before = before[way], .now = now[way]};
         if (way) bodies.drives = 1, bodies.drive = &drive;
         memcpy(start, now[way], sizeof start);
-        body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies});
-        assert_status_ok(device_status(device, &err), err);
+        body_step(&stage.tape, &stage.network, &stage.scales, &stage.step, 1, &(SceneBodies *){&bodies});
+        assert_status_ok(device_status(stage.device, &err), err);
     }
     for (size_t i = 0; i < COUNT; i++) {
         const real *was = start + 3 * i, *is = now[1] + 3 * i;
@@ -283,10 +278,7 @@ static void test_driven(void **state) {
             assert_near(is[2], 7 + (double)was[2], 1e-5);
         }
     }
-    body_step_free(&step);
-    tape_free(&tape);
-    parameters_free(&parameters);
-    device_close(device);
+    close_stage(&stage);
 }
 
 int main(void) {

@@ -19,9 +19,7 @@ static int frames_needed(const Config *config, long rollout) {
 // ---- checks
 
 static bool view_is_wanted(const DataConfig *data, int view) {
-    for (int i = 0; i < data->input_views.count; i++)
-        if (data->input_views.v[i] == view) return true;
-    return data->input_views.count == 0;
+    return data->input_views.count == 0 || int_list_has(&data->input_views, view);
 }
 
 // Each view of the list must exist and be listed once.
