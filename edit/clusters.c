@@ -2,6 +2,7 @@
 // Connected components of the particles. Two particles are connected if their grid cells are the same or touch.
 #include "edit/scene.h"
 
+#include "base/hash.h"
 #include "base/union_find.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ static void cells_free(Cells *cells) {
 }
 
 static size_t slot_of(const Cells *cells, uint64_t key) {
-    size_t slot = (size_t)((key * 0x9E3779B97F4A7C15u) >> 20) & (cells->slots - 1);
+    size_t slot = hash_slot(key, cells->slots);
     while (cells->key[slot] != EMPTY && cells->key[slot] != key) slot = (slot + 1) & (cells->slots - 1);
     return slot;
 }

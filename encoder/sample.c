@@ -7,9 +7,11 @@
 // Of the particles beside the moving ones, those inside the workspace box (voxel).
 #define INSIDE_SHARE 0.7
 
+enum { MOVING, INSIDE, OUTSIDE, PARTS };
+
 void selection_free(Selection *selection) {
     free(selection->items);
-    voxel_table_free(&selection->voxels);
+    for (int part = 0; part < PARTS; part++) voxel_table_free(&selection->voxels[part]);
     *selection = (Selection){0};
 }
 
@@ -47,10 +49,10 @@ static Status sample_by_box(const PointCloud *cloud, const SampleOptions *option
     size_t want_in = (size_t)llrint(INSIDE_SHARE * (double)N), want_out = N - want_in;
     size_t spare_in = inside < want_in ? want_in - inside : 0, spare_out = outside < want_out ? want_out - outside : 0;
     size_t chosen_in = 0, chosen_out = 0;
-    Status status = choose_voxel(&out->voxels, items, inside, want_in + spare_out, cloud->position, options->extent,
-                                 &chosen_in, err);
+    Status status = choose_voxel(&out->voxels[INSIDE], items, inside, want_in + spare_out, cloud->position,
+                                 options->extent, &chosen_in, err);
     if (status == STATUS_OK)
-        status = choose_voxel(&out->voxels, items + inside, outside, want_out + spare_in, cloud->position,
+        status = choose_voxel(&out->voxels[OUTSIDE], items + inside, outside, want_out + spare_in, cloud->position,
                               options->extent, &chosen_out, err);
     memmove(items + chosen_in, items + inside, chosen_out * sizeof *items);
     *chosen = chosen_in + chosen_out;
@@ -66,7 +68,8 @@ static Status sample_voxel(const PointCloud *cloud, const SampleOptions *options
     if (share + others < options->N) share = options->N - others;
     Status status = STATUS_OK;
     if (moving > 0)
-        status = choose_voxel(&out->voxels, items, moving, share, cloud->position, options->extent, &first, err);
+        status =
+            choose_voxel(&out->voxels[MOVING], items, moving, share, cloud->position, options->extent, &first, err);
     if (status == STATUS_OK)
         status = sample_by_box(cloud, options, items + moving, others, options->N - first, scratch, out, &rest, err);
     memmove(items + first, items + moving, rest * sizeof *items);

@@ -21,7 +21,7 @@ typedef struct Selection {
     size_t count;
     Keyed *items; // items[i].index is a point of the cloud
     size_t capacity;
-    VoxelTable voxels;
+    VoxelTable voxels[3]; // of points that move, and those inside and outside the box
 } Selection;
 
 Status sample_particles(const Observation *observation, const PointCloud *cloud, const SampleOptions *options,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boxes, balls, cloths and grids of springs.
+#include "base/hash.h"
 #include "base/vector.h"
 #include "lab/mesh.h"
 
@@ -112,7 +113,7 @@ static Status ball_vertex(Ball *ball, const int face[3], const int weight[3], in
         if (weight[c]) key = key << 20 | (uint64_t)face[c] << 12 | (uint64_t)weight[c]; // corners in ascending order
         for (int x = 0; x < 3; x++) at[x] += weight[c] * ball->corner[face[c]][x];
     }
-    size_t slot = (size_t)(key * 0x9E3779B97F4A7C15u >> 20) & (ball->room - 1);
+    size_t slot = hash_slot(key, ball->room);
     while (ball->points[slot].key && ball->points[slot].key != key) slot = (slot + 1) & (ball->room - 1);
     *out = ball->points[slot].index;
     if (ball->points[slot].key) return STATUS_OK;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/choose.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,9 +69,9 @@ void voxel_table_free(VoxelTable *table) {
     *table = (VoxelTable){0};
 }
 
-static Status reserve(VoxelTable *table, size_t points, Error *err) {
+static Status reserve(VoxelTable *table, size_t voxels, Error *err) {
     size_t capacity = 64;
-    while (capacity < 2 * points) capacity *= 2;
+    while (capacity < 2 * voxels) capacity *= 2;
     if (capacity <= table->capacity) return STATUS_OK;
     voxel_table_free(table);
     table->slots = malloc(capacity * sizeof *table->slots);
@@ -78,27 +80,28 @@ static Status reserve(VoxelTable *table, size_t points, Error *err) {
     return STATUS_OK;
 }
 
-// floor(x / a) of the three coordinates in 21 bits each; cells beyond +-2^20 share the outermost.
-static uint64_t pack_cell(const real *x, double edge) {
+// The cells of AHEAD items or fewer: floor(x / edge) of the three coordinates in 21 bits each. Cells beyond +-2^20
+// share the outermost.
+static void pack_cells(const Keyed *items, size_t count, const real *position, double edge, uint64_t *out) {
     const double limit = 1 << (CELL_BITS - 1);
-    uint64_t packed = 0;
-    for (int c = 0; c < 3; c++) {
-        double place = (double)x[c] / edge;
-        place = place < -limit ? -limit : place > limit - 1 ? limit - 1 : place;
-        int64_t cell = (int64_t)place;
-        cell -= (double)cell > place; // down, not towards 0; without a call of floor
-        packed = packed << CELL_BITS | (uint64_t)(cell + (1 << (CELL_BITS - 1)));
+    double place[3 * AHEAD] = {0};
+    int32_t cell[3 * AHEAD];
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c < 3; c++) place[3 * i + c] = (double)position[3 * (size_t)items[i].index + c];
+    for (size_t k = 0; k < 3 * AHEAD; k++) { // all of them, as vectors
+        double at = place[k] / edge;
+        at = at < -limit ? -limit : at > limit - 1 ? limit - 1 : at;
+        int32_t towards = (int32_t)at;
+        cell[k] = towards - ((double)towards > at) + (1 << (CELL_BITS - 1)); // down, without a call of floor
     }
-    return packed;
-}
-
-static size_t home_slot(const VoxelTable *table, uint64_t cell) {
-    return (size_t)((cell * 0x9E3779B97F4A7C15ull) >> 20) & (table->capacity - 1);
+    for (size_t i = 0; i < count; i++)
+        out[i] =
+            (uint64_t)cell[3 * i] << 2 * CELL_BITS | (uint64_t)cell[3 * i + 1] << CELL_BITS | (uint64_t)cell[3 * i + 2];
 }
 
 // False when the cell is already there.
 static bool take_cell(VoxelTable *table, uint64_t cell) {
-    size_t slot = home_slot(table, cell);
+    size_t slot = hash_slot(cell, table->capacity);
     while (table->slots[slot] != EMPTY && table->slots[slot] != cell) slot = (slot + 1) & (table->capacity - 1);
     bool is_new = table->slots[slot] == EMPTY;
     table->slots[slot] = cell;
@@ -114,10 +117,8 @@ static size_t count_voxels(VoxelTable *table, Keyed *items, size_t count, const 
     for (size_t first = 0; first < count && occupied < enough; first += AHEAD) {
         uint64_t cells[AHEAD];
         size_t n = count - first < AHEAD ? count - first : AHEAD;
-        for (size_t i = 0; i < n; i++) {
-            cells[i] = pack_cell(position + 3 * items[first + i].index, edge);
-            __builtin_prefetch(&table->slots[home_slot(table, cells[i])], 1);
-        }
+        pack_cells(items + first, n, position, edge, cells);
+        for (size_t i = 0; i < n; i++) __builtin_prefetch(&table->slots[hash_slot(cells[i], table->capacity)], 1);
         for (size_t i = 0; i < n && occupied < enough; i++) {
             if (!take_cell(table, cells[i])) continue;
             if (keep) items[occupied] = items[first + i];
@@ -164,7 +165,7 @@ Status choose_voxel(VoxelTable *table, Keyed *items, size_t count, size_t n, con
                     size_t *chosen, Error *err) {
     *chosen = count;
     if (count <= n) return STATUS_OK;
-    Status status = reserve(table, count, err);
+    Status status = reserve(table, n, err); // no more are counted
     if (status != STATUS_OK) return status;
     table->level = find_level(&(LevelSearch){table, items, count, n, position, extent, {0}}, table->level);
     *chosen = count_voxels(table, items, count, position, level_edge(extent, table->level), n, true);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of one point per voxel against a plain search through every level.
+#include "base/hash.h"
 #include "nn/choose.h"
 #include "tests/test.h"
 
@@ -77,8 +78,27 @@ static void coincident_points_give_one(void **state) {
     voxel_table_free(&table);
 }
 
+// Voxels lie on surfaces, so whole rows of them differ in one coordinate alone. Of random slots 632 of 1,000 would
+// differ.
+static void rows_of_voxels_have_different_slots(void **state) {
+    (void)state;
+    enum { SLOTS = 1024, LEAST = 400 };
+    for (int axis = 0; axis < 3; axis++) {
+        bool taken[SLOTS] = {0};
+        int different = 0;
+        for (uint64_t k = 0; k < SLOTS; k++) {
+            size_t slot = hash_slot(1ull << 62 | 1ull << 41 | 1ull << 20 | (k << 21 * axis), SLOTS);
+            assert_in_range(slot, 0, SLOTS - 1);
+            different += !taken[slot];
+            taken[slot] = true;
+        }
+        assert_in_range(different, LEAST, SLOTS);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(choice_is_that_of_a_plain_search),
-                                       cmocka_unit_test(coincident_points_give_one)};
+                                       cmocka_unit_test(coincident_points_give_one),
+                                       cmocka_unit_test(rows_of_voxels_have_different_slots)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
