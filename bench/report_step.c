@@ -66,8 +66,8 @@ static void print_step(const char *form, const StepBench *b) {
     double rate = rate_of(b, PART_DYNAMICS), floor = step_work_floor(&b->work, peak_rate(b), copy_rate(b));
     printf("%-20s", form);
     for (int i = 0; i < PART_COUNT; i++) printf(" %7.1f %7.1f", 1e3 * b->forward[i], 1e3 * b->backward[i]);
-    printf(" %7.1f %9.1f %9.1f %8.0f %8.0f %5.0f%% %7.0f %7.0f\n", 1e3 * b->update.wall, 1e3 * b->step.wall,
-           1e3 * b->step.cpu, rate * 1e-9, peak_rate(b) * 1e-9, 100 * rate / peak_rate(b), (double)b->tape_bytes / MIB,
+    printf(" %7.1f %7.1f %9.1f %9.1f %8.0f %8.0f %5.0f%% %7.0f %7.0f\n", 1e3 * b->place.wall, 1e3 * b->update.wall,
+           1e3 * b->step.wall, 1e3 * b->step.cpu, rate * 1e-9, peak_rate(b) * 1e-9, 100 * rate / peak_rate(b), (double)b->tape_bytes / MIB,
            (double)bench_peak_resident() / MIB);
     printf("  memory, MiB:");
     for (size_t i = 0; i < b->memory_count; i++)
@@ -118,7 +118,8 @@ static json_t *step_json(const BenchOptions *options, const StepShape *shape, co
     if (!object) return NULL;
     add_parts(object, b);
     json_t *rest = json_pack(
-        "{s:f s:f s:f s:o s:o s:f s:o s:I s:I s:f s:o}", "update_ms", 1e3 * b->update.wall, "step_ms",
+        "{s:f s:f s:f s:f s:o s:o s:f s:o s:I s:I s:f s:o}", "place_ms", 1e3 * b->place.wall, "update_ms",
+        1e3 * b->update.wall, "step_ms",
         1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu, "peak_gflops", json_finite(1e-9 * peak_rate(b)),
         "peak_gbytes_per_second", json_finite(1e-9 * copy_rate(b)), "floor_ms", 1e3 * floor, "over_floor",
         json_finite(b->step.wall / floor), "tape_bytes", (json_int_t)b->tape_bytes, "scratch_bytes",
@@ -193,10 +194,10 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
                shape->M, shape->rollout, shape->rays);
     }
     if (status == STATUS_OK && !options->json && !options->whole) {
-        printf("%-20s %15s %15s %15s %7s %9s %9s %8s %8s %6s %7s %7s\n", "", "encoder", "dynamics", "renderer", "", "",
-               "", "dynamics", "", "", "tape", "RSS");
-        printf("%-20s %7s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "form", "fwd", "bwd", "fwd", "bwd",
-               "fwd", "bwd", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
+        printf("%-20s %15s %15s %15s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "", "encoder", "dynamics", "renderer",
+               "choose", "", "", "", "dynamics", "", "", "tape", "RSS");
+        printf("%-20s %7s %7s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "form", "fwd", "bwd", "fwd", "bwd",
+               "fwd", "bwd", "points", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
     }
     if (status == STATUS_OK)
         status = options->whole ? each_form(device, options, &video.observation, MEASURE_WHOLE, report_whole, err)

@@ -108,13 +108,16 @@ void selftest_close_model(SelfTestModel *model) {
 static Status episode_gradient(SelfTestModel *model, const Observation *frames, int step, LossParts *parts,
                                Error *err) {
     LossValues values;
+    PlacedBatch placed;
     int views[SELFTEST_VIEWS];
     CHECK_EQ(frames->V, SELFTEST_VIEWS);
     EpisodeInput input[SELFTEST_EPISODES];
     step_bench_episodes(frames, views, step, SELFTEST_EPISODES, input);
     EpisodeBatch batch = {SELFTEST_EPISODES, SELFTEST_EPISODES, input, frames->F - (int)model->model->config.model.T,
                           NULL};
-    Status status = train_episodes(&model->tape, model->model, &model->workspace, &batch, &values, err);
+    Status status = train_place(model->model, &model->workspace, &batch, &placed, err);
+    if (status == STATUS_OK)
+        status = train_episodes(&model->tape, model->model, &model->workspace, &placed, &values, err);
     return status == STATUS_OK ? loss_read(&model->tape, &values, parts, err) : status;
 }
 

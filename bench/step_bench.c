@@ -10,6 +10,7 @@ enum { WARM_UP = 2, WARM_UP_WHOLE = 4, OPTION_LENGTH = 64 }; // graphs are captu
 enum {
     ROW_STEP,
     ROW_UPDATE,
+    ROW_PLACE,
     ROW_PRODUCT,
     ROW_COPY,
     ROW_FORWARD,
@@ -68,7 +69,8 @@ typedef struct Bench {
     LossWorkspace workspace;
     BenchPeak peak;
     int *input_views;
-    EpisodeInput *episodes; // (train.batch)
+    EpisodeInput *episodes; // (train.batch) of the next step
+    PlacedBatch placed;     // with their particles
     StepClock clock;        // of the last step
     size_t update_commands; // likewise
     size_t particles;
@@ -114,20 +116,33 @@ void step_bench_episodes(const Observation *frames, int *input_views, long step,
                                 .key = {1, (uint32_t)step, (uint32_t)i}};
 }
 
-// As train_step (train/trainer.c), with the same frames for each episode of a batch. `clock`: NULL, or times its parts.
+// The same frames for each episode.
+static Status place_batch(Bench *b, StepClock *clock, Error *err) {
+    size_t count = (size_t)b->config->train.batch;
+    step_bench_episodes(b->frames, b->input_views, b->step, count, b->episodes);
+    EpisodeBatch batch = {count, count, b->episodes, b->frames->F - (int)b->config->model.T, clock};
+    return train_place(b->model, &b->workspace, &batch, &b->placed, err);
+}
+
+// As train_step (train/trainer.c). `clock`: NULL, or times its parts.
 static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error *err) {
     LossParts parts;
     LossValues values;
     double norm;
-    size_t count = (size_t)b->config->train.batch;
-    step_bench_episodes(b->frames, b->input_views, b->step, count, b->episodes);
-    EpisodeBatch batch = {count, count, b->episodes, b->frames->F - (int)b->config->model.T, clock};
+    Status status = b->step == 0 ? place_batch(b, clock, err) : STATUS_OK;
+    if (status != STATUS_OK) return status;
     parameters_zero_grad(&b->model->parameters);
-    Status status = train_episodes(&b->tape, b->model, &b->workspace, &batch, &values, err);
+    status = train_episodes(&b->tape, b->model, &b->workspace, &b->placed, &values, err);
+    if (status != STATUS_OK) return status;
+    BenchTime place = clock ? bench_now(b->device) : (BenchTime){0};
+    double rate = schedule_rate(&b->config->train, b->step++);
+    device_flush(b->device);
+    status = place_batch(b, clock, err);
+    if (clock) row[ROW_PLACE] = bench_since(b->device, place);
     if (status != STATUS_OK) return status;
     BenchTime update = clock ? bench_now(b->device) : (BenchTime){0};
     size_t commands = b->device->replay.commands;
-    optimizer_start(&b->optimizer, schedule_rate(&b->config->train, b->step++));
+    optimizer_start(&b->optimizer, rate);
     status = loss_read(&b->tape, &values, &parts, err);
     if (status == STATUS_OK) status = optimizer_finish(&b->optimizer, &norm, err);
     if (clock) row[ROW_UPDATE] = bench_since(b->device, update);
@@ -240,6 +255,7 @@ static void read_results(const Bench *b, const BenchTime *times, int repetitions
     for (int i = 0; i < ROWS; i++, row += repetitions) medians[i] = bench_median(row, repetitions, 1, room);
     *out = (StepBench){.step = medians[ROW_STEP],
                        .update = medians[ROW_UPDATE],
+                       .place = medians[ROW_PLACE],
                        .product = medians[ROW_PRODUCT],
                        .copy = medians[ROW_COPY],
                        .product_flops = b->peak.flops,

@@ -31,7 +31,7 @@ extern const char *const step_form_names[STEP_FORMS];
 Status step_bench_config(const StepShape *shape, StepForm form, double keep_mib, Config *out, Error *err);
 
 typedef struct StepBench {
-    BenchTime step, update;                           // medians
+    BenchTime step, update, place;                    // medians; place: particles are chosen, on the host
     double forward[PART_COUNT], backward[PART_COUNT]; // medians of wall time, seconds
     size_t forward_commands[PART_COUNT], backward_commands[PART_COUNT], update_commands; // of a GPU, in the last step
     BenchTime product, copy;          // medians of the peaks' measurements

@@ -388,25 +388,10 @@ static void encode_images(Tape *tape, const Vpd *model, size_t count, const Obse
         }
 }
 
-static void add_features(const Placing *p, Scene *const *scenes) {
-    Tape *tape = p->tape;
-    const Observation **same = tape_context(tape, p->count * sizeof *same);
-    Scene **theirs = tape_context(tape, p->count * sizeof *theirs);
-    bool *done = tape_context(tape, p->count);
-    for (size_t first = 0; first < p->count && !tape->device->failed; first++) {
-        size_t found = 0;
-        for (size_t s = first; s < p->count; s++) {
-            const Observation *o = p->histories[s];
-            if (done[s] || o->H != p->histories[first]->H || o->W != p->histories[first]->W) continue;
-            done[s] = true;
-            same[found] = o, theirs[found++] = scenes[s];
-        }
-        if (found) encode_images(tape, p->model, found, same, theirs);
-    }
-}
+// ---- all of it
 
-Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, size_t count, const SceneInput *inputs,
-                  Scene *const *scenes, size_t *at, Error *err) {
+Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, size_t count, const SceneInput *inputs,
+                 Scene *const *scenes, size_t *at, Error *err) {
     vpd_part(tape, VPD_ENCODER);
     // Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
     size_t sets = vpd_has_bodies(model) ? 1 : (size_t)model->config.model.T;
@@ -423,8 +408,25 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, size_t cou
     Status status = device_status(tape->device, err);
     if (status == STATUS_OK) status = place(&p, scenes, err);
     *at = p.at;
-    if (status != STATUS_OK) return status;
-    add_features(&p, scenes);
+    return status;
+}
+
+Status vpd_encode(Tape *tape, const Vpd *model, size_t count, const SceneInput *inputs, Scene *const *scenes,
+                  Error *err) {
+    vpd_part(tape, VPD_ENCODER);
+    const Observation **same = tape_context(tape, count * sizeof *same);
+    Scene **theirs = tape_context(tape, count * sizeof *theirs);
+    bool *done = tape_context(tape, count);
+    for (size_t first = 0; first < count && !tape->device->failed; first++) {
+        size_t found = 0;
+        for (size_t s = first; s < count; s++) {
+            const Observation *o = inputs[s].history;
+            if (done[s] || o->H != inputs[first].history->H || o->W != inputs[first].history->W) continue;
+            done[s] = true;
+            same[found] = o, theirs[found++] = scenes[s];
+        }
+        if (found) encode_images(tape, model, found, same, theirs);
+    }
     return device_status(tape->device, err);
 }
 
@@ -434,7 +436,8 @@ Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace
     size_t at;
     SceneInput input = {history, &seen, key};
     Status status = vpd_observe(tape, model, history, &seen, err);
-    if (status == STATUS_OK) status = vpd_encode(tape, model, workspace, 1, &input, &scene, &at, err);
+    if (status == STATUS_OK) status = vpd_place(tape, model, workspace, 1, &input, &scene, &at, err);
+    if (status == STATUS_OK) status = vpd_encode(tape, model, 1, &input, &scene, err);
     motion_seen_free(&seen);
     return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole model (docs/model.md): posed RGB-D frames in, predicted particles and rendered pictures out.
-//   vpd_encode  T frames of V views           -> T particle sets
+//   vpd_place   T frames of V views           -> T sets of points
+//   vpd_encode  the same and its points       -> T particle sets
 //   vpd_steps   T particle sets               -> T sets: the predicted one is added, the oldest is dropped; with bodies
 //                                                one set, in which bodies and their shadows have moved
 //   vpd_renders present set, rays (R,3)+(R,3) -> colour (R,3) in [0,1], opacity (R,1), depth (R,1) metres
@@ -96,12 +97,17 @@ typedef struct SceneInput {
     SceneKey key;
 } SceneInput;
 
-// Encodes several scenes: inputs, scenes (count). Their neighbours are searched at once, and images of one size are one
-// call of the encoder. STATUS_BAD_INPUT if no pixel of a last frame has valid depth; *at is then its scene.
-Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, size_t count, const SceneInput *inputs,
-                  Scene *const *scenes, size_t *at, Error *err);
+// Chooses the particles of several scenes: inputs, scenes (count). It needs no weights. The host does it, but for
+// searches of neighbours, which the tape's device does for all scenes at once. STATUS_BAD_INPUT if no pixel of a last
+// frame has valid depth; *at is then its scene.
+Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, size_t count, const SceneInput *inputs,
+                 Scene *const *scenes, size_t *at, Error *err);
+// Gives these particles to the tape's device, which may be another one, with their features. Images of one size are one
+// call of the encoder.
+Status vpd_encode(Tape *tape, const Vpd *model, size_t count, const SceneInput *inputs, Scene *const *scenes,
+                  Error *err);
 
-// vpd_observe, then vpd_encode, of one scene, for callers that do not need the motion.
+// vpd_observe, vpd_place, then vpd_encode, of one scene, for callers that do not need the motion.
 Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
                               SceneKey key, Scene *scene, Error *err);
 

@@ -20,15 +20,6 @@ typedef struct Reach {
     double most[AROUND]; // metres along each direction, from where u and v are 0
 } Reach;
 
-typedef struct Frame {
-    Views views;
-    Planes planes;
-    Reach reach[PLANES_MOST];
-    double way[2][AROUND]; // cosine and sine of the directions
-    int32_t *plane;        // (points) of each that stands; -1: none
-    bool *sees;            // (V) whether a view has points
-} Frame;
-
 // A hidden place.
 typedef struct Place {
     double x[3];
@@ -36,6 +27,17 @@ typedef struct Place {
     int32_t behind; // the body's point before it
     int32_t like;   // a point of the plane that looks the same, or -1
 } Place;
+
+typedef struct Frame {
+    Views views;
+    Planes planes;
+    Reach reach[PLANES_MOST];
+    double way[2][AROUND]; // cosine and sine of the directions
+    int32_t *plane;        // (points) of each that stands; -1: none
+    bool *sees;            // (V) whether a view has points
+    size_t moving, count;  // points that move; hidden places
+    Place *place;          // (count), with room for `moving`
+} Frame;
 
 static void position_of(const PointCloud *now, size_t point, double x[3]) {
     for (size_t c = 0; c < 3; c++) x[c] = (double)now->position[3 * point + c];
@@ -120,16 +122,13 @@ static bool is_hidden(const Frame *f, const Place *place) {
     return true;
 }
 
-// `out` has room for all points that move.
-static size_t find_places(const Frame *f, Place *out) {
+static void find_places(Frame *f) {
     const PointCloud *now = f->views.now;
-    size_t count = 0;
     for (size_t i = 0; i < now->count; i++) {
         if (!(now->moving[i] > 0)) continue;
-        out[count] = look_behind(f, i);
-        count += out[count].plane >= 0 && is_hidden(f, &out[count]);
+        f->place[f->count] = look_behind(f, i);
+        f->count += f->place[f->count].plane >= 0 && is_hidden(f, &f->place[f->count]);
     }
-    return count;
 }
 
 // ---- their look
@@ -144,6 +143,13 @@ static bool is_clear(const Views *f, size_t pixel) {
             if (point >= 0 && f->now->moving[point] > 0) return false;
         }
     return true;
+}
+
+// Points near to bodies are of no plane any more.
+static void leave_unclear(Frame *f) {
+    const PointCloud *now = f->views.now;
+    for (size_t i = 0; i < now->count && f->count; i++)
+        if (f->plane[i] >= 0 && !is_clear(&f->views, (size_t)now->pixel[i])) f->plane[i] = -1;
 }
 
 // Hidden places and points in sight of the planes of all frames, which are searched at once. Each plane is a set, whose
@@ -167,17 +173,17 @@ static Looks looks_make(Tape *tape, size_t frames, size_t seen, size_t hidden) {
 }
 
 // A plane's hidden places, and its points in sight, unless there are none of one kind.
-static void add_plane(const Frame *f, int32_t plane, size_t count, Place *place, Looks *l) {
+static void add_plane(const Frame *f, int32_t plane, Looks *l) {
     const PointCloud *now = f->views.now;
     size_t hidden = l->hidden, seen = l->seen;
-    for (size_t i = 0; i < count; i++) {
-        if (place[i].plane != plane) continue;
-        for (size_t c = 0; c < 3; c++) l->hidden_x[3 * hidden + c] = (real)place[i].x[c];
-        l->place[hidden++] = &place[i];
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->place[i].plane != plane) continue;
+        for (size_t c = 0; c < 3; c++) l->hidden_x[3 * hidden + c] = (real)f->place[i].x[c];
+        l->place[hidden++] = &f->place[i];
     }
     if (hidden == l->hidden) return;
     for (size_t i = 0; i < now->count; i++) {
-        if (f->plane[i] != plane || !is_clear(&f->views, (size_t)now->pixel[i])) continue;
+        if (f->plane[i] != plane) continue;
         memcpy(l->seen_x + 3 * seen, now->position + 3 * i, 3 * sizeof *l->seen_x);
         l->point[seen++] = (int32_t)i;
     }
@@ -229,48 +235,55 @@ static size_t count_moving(const PointCloud *now) {
     return count;
 }
 
-// Hidden places of a frame in which something moves, in the tape's host memory.
-typedef struct Places {
-    size_t moving, count;
-    Place *place; // (count)
-} Places;
-
-static Status find_frame(Tape *tape, const Observation *o, double extent, const PointCloud *now, Places *places,
-                         Looks *looks, Error *err) {
-    Frame frame = {.plane = tape_context(tape, (now->count + 1) * sizeof *frame.plane),
-                   .sees = tape_context(tape, (size_t)o->V)};
-    places->place = tape_context(tape, (places->moving + 1) * sizeof *places->place);
-    if (tape->device->failed) return device_status(tape->device, err);
-    Status status = views_make(o, now, &frame.views, err);
-    if (status != STATUS_OK) return status;
-    find_planes(extent, &frame);
-    places->count = find_places(&frame, places->place);
-    for (size_t k = 0; k < frame.planes.count; k++) add_plane(&frame, (int32_t)k, places->count, places->place, looks);
-    views_free(&frame.views);
-    return STATUS_OK;
+// Finds the hidden places of all frames in which something moves, by all threads.
+static Status find_frames(Tape *tape, size_t count, const Observation *const *observations, double extent,
+                          const PointCloud *now, Frame *frames, Error *err) {
+    bool whole = true; // each error is one of memory
+#pragma omp parallel for schedule(dynamic) num_threads(tape->device->threads) if (count > 1)
+    for (size_t s = 0; s < count; s++) {
+        Frame *f = &frames[s];
+        Error own;
+        if (!f->moving) continue;
+        if (views_make(observations[s], &now[s], &f->views, &own) == STATUS_OK) {
+            find_planes(extent, f);
+            find_places(f);
+            leave_unclear(f);
+            continue;
+        }
+#pragma omp critical(hidden_error)
+        whole = false, *err = own;
+    }
+    return whole ? STATUS_OK : STATUS_FAILED;
 }
 
 Status hidden_add(Tape *tape, size_t count, const Observation *const *observations, bool crop, double extent,
                   PointCloud *now, Hidden *out, Error *err) {
-    Places *places = tape_context(tape, (count + 1) * sizeof *places);
+    Frame *frames = tape_context(tape, (count + 1) * sizeof *frames);
     size_t seen = 0, hidden = 0;
-    for (size_t s = 0; places && s < count; s++) {
-        places[s].moving = count_moving(&now[s]);
-        out[s] = (Hidden){now[s].count, tape_context(tape, (places[s].moving + 1) * sizeof *out->like)};
-        hidden += places[s].moving;
-        seen += places[s].moving ? now[s].count : 0;
+    for (size_t s = 0; frames && s < count; s++) {
+        Frame *f = &frames[s];
+        size_t moving = count_moving(&now[s]), points = moving ? now[s].count : 0;
+        *f = (Frame){.moving = moving,
+                     .plane = tape_context(tape, (points + 1) * sizeof *f->plane),
+                     .sees = tape_context(tape, (size_t)observations[s]->V),
+                     .place = tape_context(tape, (moving + 1) * sizeof *f->place)};
+        out[s] = (Hidden){now[s].count, tape_context(tape, (moving + 1) * sizeof *out->like)};
+        hidden += moving;
+        seen += points;
     }
     Looks looks = looks_make(tape, count, seen, hidden);
     Status status = device_status(tape->device, err);
+    if (status == STATUS_OK) status = find_frames(tape, count, observations, extent, now, frames, err);
     for (size_t s = 0; s < count && status == STATUS_OK; s++)
-        if (places[s].moving) status = find_frame(tape, observations[s], extent, &now[s], &places[s], &looks, err);
+        for (size_t k = 0; k < frames[s].planes.count; k++) add_plane(&frames[s], (int32_t)k, &looks);
+    for (size_t s = 0; frames && s < count; s++) views_free(&frames[s].views);
     if (status != STATUS_OK) return status;
     find_looks(tape, &looks);
     status = device_status(tape->device, err);
     for (size_t s = 0; s < count && status == STATUS_OK; s++) {
-        status = point_cloud_reserve(&now[s], now[s].count + places[s].count, err);
+        status = point_cloud_reserve(&now[s], now[s].count + frames[s].count, err);
         if (status == STATUS_OK)
-            add_points(observations[s], crop, places[s].count, places[s].place, &now[s], out[s].like);
+            add_points(observations[s], crop, frames[s].count, frames[s].place, &now[s], out[s].like);
     }
     return status;
 }

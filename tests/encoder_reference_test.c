@@ -161,7 +161,8 @@ static void check_observation(Reference *file, void *context) {
         MotionSeen seen;
         see_flags(&tape, vpd_motion_options(model), &images.o, &seen);
         SceneInput input = {&images.o, &seen, {3, 4, 6}};
-        assert_status_ok(vpd_encode(&tape, model, &workspace, 1, &input, &(Scene *){&scene}, &at, &err), err);
+        assert_status_ok(vpd_place(&tape, model, &workspace, 1, &input, &(Scene *){&scene}, &at, &err), err);
+        assert_status_ok(vpd_encode(&tape, model, 1, &input, &(Scene *){&scene}, &err), err);
         motion_seen_free(&seen);
         size_t wrong = wrong_flags(file, &scene);
         if (planted) assert_true(wrong > 10); // other voters

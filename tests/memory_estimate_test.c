@@ -68,6 +68,7 @@ static void take_step(Device *device, const Config *config, const Observation *f
     Vpd *model;
     Optimizer optimizer = {0};
     LossWorkspace workspace = {0};
+    PlacedBatch placed;
     LossValues values;
     Tape tape;
     Error err = {0};
@@ -80,7 +81,8 @@ static void take_step(Device *device, const Config *config, const Observation *f
     for (uint32_t b = 0; b < 4; b++) inputs[b] = (EpisodeInput){frames, views, frames->V, {0}, {1, 0, b}, NULL, NULL};
     EpisodeBatch batch = {(size_t)train->batch, (size_t)train->batch, inputs, frames->F - (int)config->model.T, NULL};
     parameters_zero_grad(&model->parameters);
-    assert_status_ok(train_episodes(&tape, model, &workspace, &batch, &values, &err), err);
+    assert_status_ok(train_place(model, &workspace, &batch, &placed, &err), err);
+    assert_status_ok(train_episodes(&tape, model, &workspace, &placed, &values, &err), err);
     out->count = device_memory_uses(device, out->use);
     out->tape = (double)tape_peak_bytes(&tape);
     loss_workspace_free(&workspace);

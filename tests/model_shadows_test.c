@@ -257,7 +257,8 @@ static void take_steps(size_t count, const Movie *const *movies, int first, Step
         inputs[s] = (SceneInput){&history[s], &seen[s], {0}};
         scenes[s] = &scene[s];
     }
-    assert_status_ok(vpd_encode(&tape, model, &workspace, count, inputs, scenes, &at, &err), err);
+    assert_status_ok(vpd_place(&tape, model, &workspace, count, inputs, scenes, &at, &err), err);
+    assert_status_ok(vpd_encode(&tape, model, count, inputs, scenes, &err), err);
     const Tensor *before[TOGETHER];
     for (size_t s = 0; s < count; s++) out[s] = keep_step(scenes[s]), before[s] = scene_present(scenes[s])->f;
     vpd_steps(&tape, model, count, scenes, moved);

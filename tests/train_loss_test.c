@@ -38,8 +38,10 @@ static void teardown(Fixture *f) {
 static void run_episodes(Fixture *f, size_t count, const EpisodeInput *inputs) {
     Error err = {0};
     EpisodeBatch batch = {count, count, inputs, inputs->frames->F - (int)f->model->config.model.T, NULL};
+    PlacedBatch placed;
     LossValues values;
-    assert_status_ok(train_episodes(&f->tape, f->model, &f->workspace, &batch, &values, &err), err);
+    assert_status_ok(train_place(f->model, &f->workspace, &batch, &placed, &err), err);
+    assert_status_ok(train_episodes(&f->tape, f->model, &f->workspace, &placed, &values, &err), err);
     assert_status_ok(loss_read(&f->tape, &values, &f->parts, &err), err);
 }
 
@@ -49,7 +51,9 @@ static void run(Fixture *f, uint32_t step) {
     run_episodes(f, 1, &input);
 }
 
-static size_t allocations(const Fixture *f) { return tape_allocations(&f->tape) + f->device->scratch.allocations; }
+static size_t allocations(const Fixture *f) {
+    return tape_allocations(&f->tape) + tape_allocations(&f->workspace.chosen) + f->device->scratch.allocations;
+}
 
 static void a_warm_step_allocates_nothing(void **state) {
     (void)state;
@@ -223,13 +227,13 @@ static void an_episode_without_depth_is_named(void **state) {
     LongVideo *videos[EPISODES];
     EpisodeInput inputs[EPISODES];
     Error err = {0};
-    LossValues values;
+    PlacedBatch placed;
     setup(&f, (const char *[]){"gnn.graph=hierarchical", NULL});
     make_episodes(&f.scene, videos, inputs);
     memset(videos[1]->depth, 0, sizeof videos[1]->depth);
     inputs[1].file = "a.h5", inputs[1].name = "7", inputs[1].first.stride = 2;
     EpisodeBatch batch = {EPISODES, EPISODES, inputs, 2, NULL};
-    assert_status_error(train_episodes(&f.tape, f.model, &f.workspace, &batch, &values, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(train_place(f.model, &f.workspace, &batch, &placed, &err), STATUS_BAD_INPUT, err,
                         "a.h5:/episodes/7, frame 2: no valid depth");
     for (int k = 0; k < EPISODES; k++) free(videos[k]);
     teardown(&f);

@@ -138,7 +138,8 @@ static void encode(Fixture *f, const Observation *history, const MotionSeen *see
     SceneInput input = {history, seen, {3, 0, 0}};
     Error err = {0};
     size_t at;
-    assert_status_ok(vpd_encode(&f->tape, f->model, &f->workspace, 1, &input, &scene, &at, &err), err);
+    assert_status_ok(vpd_place(&f->tape, f->model, &f->workspace, 1, &input, &scene, &at, &err), err);
+    assert_status_ok(vpd_encode(&f->tape, f->model, 1, &input, &scene, &err), err);
 }
 
 static void an_encoding_takes_what_was_seen(void **state) {

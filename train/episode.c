@@ -10,7 +10,7 @@
 
 enum { SSIM_PATCHES = 1 };
 
-// ---- forward: encode, then render and step by turns
+// ---- particles
 
 // The history: the first T frames, input views alone.
 static Observation input_frames(Tape *tape, int T, const EpisodeInput *in) {
@@ -36,35 +36,54 @@ static Observation input_frames(Tape *tape, int T, const EpisodeInput *in) {
     return out;
 }
 
-static VideoFrame present_frame(const LossBatch *b, const EpisodeInput *input) {
+static VideoFrame present_frame(int T, const EpisodeInput *input) {
     VideoFrame out = input->first;
-    out.frame += b->last_input * out.stride;
+    out.frame += (T - 1) * out.stride;
     return out;
 }
 
-// Encodes the input frames of all episodes into particles.
-static Status encode(const LossBatch *b, const EpisodeInput *episodes, Error *err) {
-    Tape *tape = b->tape;
-    Observation *history = tape_context(tape, b->count * sizeof *history);
-    MotionSeen *seen = tape_context(tape, b->count * sizeof *seen);
-    SceneInput *inputs = tape_context(tape, b->count * sizeof *inputs);
-    size_t at;
-    Status status = device_status(tape->device, err);
-    for (size_t e = 0; e < b->count && status == STATUS_OK; e++) {
-        history[e] = input_frames(tape, b->last_input + 1, &episodes[e]);
-        inputs[e] = (SceneInput){&history[e], &seen[e], episodes[e].key};
-        status = device_status(tape->device, err);
-        if (status == STATUS_OK)
-            status = motion_cache_seen(&b->workspace->motion, tape, b->model, &history[e],
-                                       present_frame(b, &episodes[e]), &seen[e], err);
-    }
-    if (status != STATUS_OK) return status;
-    status = vpd_encode(tape, b->model, &b->workspace->scene, b->count, inputs, b->scenes, &at, err);
-    if (status == STATUS_BAD_INPUT && episodes[at].file)
-        status = error_prefix(err, "%s:/episodes/%s, frame %d", episodes[at].file, episodes[at].name,
-                              present_frame(b, &episodes[at]).frame);
+static Status open_host(LossWorkspace *workspace, Device *device, Error *err) {
+    Status status = STATUS_OK;
+    if (workspace->chosen.device) return STATUS_OK;
+    if (!device_shares_host(device)) status = device_open("cpu", device->threads, &workspace->host, err);
+    if (status == STATUS_OK) tape_init(&workspace->chosen, workspace->host ? workspace->host : device);
     return status;
 }
+
+Status train_place(const Vpd *model, LossWorkspace *workspace, const EpisodeBatch *batch, PlacedBatch *out,
+                   Error *err) {
+    Status status = open_host(workspace, model->device, err);
+    if (status != STATUS_OK) return status;
+    Tape *tape = &workspace->chosen;
+    tape_reset(tape);
+    size_t count = batch->count, at;
+    int T = (int)model->config.model.T;
+    const EpisodeInput *episodes = batch->episodes;
+    Observation *history = tape_context(tape, count * sizeof *history);
+    MotionSeen *seen = tape_context(tape, count * sizeof *seen);
+    Scene **scenes = tape_context(tape, count * sizeof *scenes);
+    *out = (PlacedBatch){*batch, tape_context(tape, count * sizeof *out->inputs),
+                         tape_context(tape, count * sizeof *out->scenes)};
+    status = device_status(tape->device, err);
+    for (size_t e = 0; e < count && status == STATUS_OK; e++) {
+        CHECK_EQ(episodes[e].frames->F, T + batch->rollout);
+        history[e] = input_frames(tape, T, &episodes[e]);
+        out->inputs[e] = (SceneInput){&history[e], &seen[e], episodes[e].key};
+        scenes[e] = &out->scenes[e];
+        status = device_status(tape->device, err);
+        if (status == STATUS_OK)
+            status = motion_cache_seen(&workspace->motion, tape, model, &history[e], present_frame(T, &episodes[e]),
+                                       &seen[e], err);
+    }
+    if (status != STATUS_OK) return status;
+    status = vpd_place(tape, model, &workspace->scene, count, out->inputs, scenes, &at, err);
+    if (status == STATUS_BAD_INPUT && episodes[at].file)
+        status = error_prefix(err, "%s:/episodes/%s, frame %d", episodes[at].file, episodes[at].name,
+                              present_frame(T, &episodes[at]).frame);
+    return status;
+}
+
+// ---- forward: encode, then render and step by turns
 
 // Draws rays of all training views of the present frames.
 static Status draw_rays(const LossBatch *b, const EpisodeInput *episodes, Error *err) {
@@ -102,6 +121,7 @@ enum { STEP0 = LOSS_TERM_COUNT, LAST, SUMS };
 // A batch while its loss is computed.
 typedef struct Work {
     const EpisodeBatch *input;
+    const PlacedBatch *placed;
     LossBatch loss;
     StepOutput *out;  // (count) of the last step
     Tensor **h;       // (count) hidden state of the abstract nodes at the first step; or NULLs
@@ -123,18 +143,16 @@ static Status begin(Work *work, Tape *tape, const Vpd *model, LossWorkspace *wor
                      .frames = tape_context(tape, count * sizeof *b->frames),
                      .scenes = tape_context(tape, count * sizeof *b->scenes),
                      .rays = tape_context(tape, count * sizeof *b->rays)};
-    Scene *scenes = tape_context(tape, count * sizeof *scenes);
     work->out = tape_context(tape, count * sizeof *work->out);
     work->h = tape_context(tape, count * sizeof *work->h);
     if (tape->device->failed) return device_status(tape->device, err);
     for (size_t e = 0; e < count; e++) {
         b->frames[e] = input->episodes[e].frames;
-        b->scenes[e] = &scenes[e];
-        CHECK_EQ(b->frames[e]->F, model->config.model.T + input->rollout);
+        b->scenes[e] = &work->placed->scenes[e];
     }
-    Status status = encode(b, input->episodes, err);
+    Status status = vpd_encode(tape, model, count, work->placed->inputs, b->scenes, err);
     if (status != STATUS_OK) return status;
-    for (size_t e = 0; e < count; e++) work->particles += scene_present(&scenes[e])->x->rows;
+    for (size_t e = 0; e < count; e++) work->particles += scene_present(b->scenes[e])->x->rows;
     work->read = tape_memory(tape, SUMS + count + 3 * work->particles, sizeof(real));
     return device_status(tape->device, err);
 }
@@ -194,9 +212,10 @@ static void backward(const Work *work) {
     if (total) tape_backward(b->tape, tensor_scale(b->tape, total, (real)(1 / (double)work->input->total)));
 }
 
-Status train_episodes(Tape *tape, const Vpd *model, LossWorkspace *workspace, const EpisodeBatch *input,
+Status train_episodes(Tape *tape, const Vpd *model, LossWorkspace *workspace, const PlacedBatch *placed,
                       LossValues *values, Error *err) {
-    Work work = {.input = input};
+    const EpisodeBatch *input = &placed->input;
+    Work work = {.input = input, .placed = placed};
     step_clock_start(input->clock, tape->device);
     tape_reset(tape);
     arena_reset(&tape->device->scratch); // merges its blocks

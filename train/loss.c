@@ -13,6 +13,8 @@ void loss_workspace_free(LossWorkspace *workspace) {
     workspace_free(&workspace->scene);
     ray_batch_free(&workspace->rays);
     motion_cache_close(&workspace->motion);
+    if (workspace->chosen.device) tape_free(&workspace->chosen);
+    device_close(workspace->host);
 }
 
 // ---- terms of rendered pictures

@@ -26,8 +26,10 @@ typedef struct LossParts {
 const char *loss_parts_not_finite(const LossParts *parts);
 const char *loss_term_name(LossTermId term); // "pixels", "depth", ..: its metric
 
-// Host memory that steps reuse. Starts as {0}.
+// What steps reuse. Starts as {0}; must not be moved after its first use, and is freed before the model's device.
 typedef struct LossWorkspace {
+    Tape chosen;  // of the CPU: particles of a batch
+    Device *host; // that CPU, opened at first use; NULL: the model's device
     Workspace scene;
     RayBatch rays;
     MotionCache motion;

@@ -215,18 +215,27 @@ Status motion_cache_keep_seen(MotionCache *cache, VideoFrame present, const Moti
     return keep_record(cache, present, seen, &record, err);
 }
 
+// Measures the motion of a history on the model's device, with memory of its own.
+static Status measure(MotionCache *cache, const Vpd *model, const Observation *history, VideoFrame present,
+                      MotionRecord *record, Error *err) {
+    MotionSeen seen = {0};
+    Tape tape;
+    tape_init(&tape, model->device);
+    tape_reset(&tape);
+    Status status = vpd_observe(&tape, model, history, &seen, err);
+    if (status == STATUS_OK) status = keep_record(cache, present, &seen, record, err);
+    motion_seen_free(&seen);
+    tape_free(&tape);
+    return status;
+}
+
 Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const Observation *history,
                          VideoFrame present, MotionSeen *out, Error *err) {
     MotionRecord record = {0};
     Status status = STATUS_OK;
     bool found = find_record(cache, present, &record);
     if (found && record.flag_bytes && record.flag_bytes != motion_flag_bytes(history)) found = false;
-    if (!found) {
-        MotionSeen seen = {0};
-        status = vpd_observe(tape, model, history, &seen, err);
-        if (status == STATUS_OK) status = keep_record(cache, present, &seen, &record, err);
-        motion_seen_free(&seen);
-    }
+    if (!found) status = measure(cache, model, history, present, &record, err);
     if (status != STATUS_OK) return status;
     size_t size = record_bytes(record.points, (size_t)record.frames * record.flag_bytes);
     char *bytes = tape_context(tape, size);

@@ -60,7 +60,8 @@ Status motion_cache_open(MotionCache *cache, const char *path, const Vpd *model,
                          const Log *log, Error *err);
 void motion_cache_close(MotionCache *cache); // accepts {0}
 
-// The motion of a history whose last frame is `present`, in the tape's host memory.
+// The motion of a history whose last frame is `present`, in the tape's host memory. The model's device measures it, if
+// the cache does not have it.
 Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const Observation *history,
                          VideoFrame present, MotionSeen *out, Error *err);
 

@@ -17,8 +17,8 @@ enum { PLAN_SAMPLES = 256, PLAN_LEAST = 100 };
 
 // ---- one step
 
-// Takes the next episode from the loader: number b of this rank's part of the batch, which begins at `first`.
-static Status take_episode(Trainer *t, size_t first, size_t b, Error *err) {
+// Takes the next episode from the loader: number b of this rank's part of the step's batch, which begins at `first`.
+static Status take_episode(Trainer *t, long step, size_t first, size_t b, Error *err) {
     const TrainConfig *train = &t->config.train;
     const Frames *frames;
     const TrainEpisode *episode;
@@ -28,14 +28,14 @@ static Status take_episode(Trainer *t, size_t first, size_t b, Error *err) {
     const EpisodeInfo *info = dataset_episode(t->data.dataset, frames->episode);
     item->observation = frames_observation(frames);
     if (train->turn != TURN_NONE) {
-        turn_at_random(train, t->step, frames->episode, first + b, item->turn);
+        turn_at_random(train, step, frames->episode, first + b, item->turn);
         item->observation.turn = item->turn;
     }
     t->episodes[b] = (EpisodeInput){.frames = &item->observation,
                                     .input_views = episode->input_views,
                                     .input_view_count = episode->input_view_count,
                                     .first = {frames->episode, frames->first, frames->stride},
-                                    .key = {(uint32_t)train->seed, (uint32_t)t->step,
+                                    .key = {(uint32_t)train->seed, (uint32_t)step,
                                             (uint32_t)(frames->episode * train->batch + (long)(first + b))},
                                     .file = info->file,
                                     .name = info->name};
@@ -57,18 +57,37 @@ static Status read_loss(Trainer *t, const LossValues *values, LossParts *parts, 
     return status == STATUS_OK ? check_finite(t, parts, err) : status;
 }
 
-// Encode, step, render, loss and backward for the episodes of the batch.
-static Status episode_gradients(Trainer *t, LossValues *values, Error *err) {
+// Takes the episodes of a step's batch, and chooses their particles.
+static Status place_batch(Trainer *t, long step, Error *err) {
     Status status = STATUS_OK;
     size_t first = t->data.first, count = t->data.end - first;
-    for (size_t b = 0; b < count && status == STATUS_OK; b++) status = take_episode(t, first, b, err);
+    t->placed_step = -1;
+    for (size_t b = 0; b < count && status == STATUS_OK; b++) status = take_episode(t, step, first, b, err);
     if (status != STATUS_OK) return status;
     EpisodeBatch batch = {.count = count,
                           .total = (size_t)t->config.train.batch,
                           .episodes = t->episodes,
                           .rollout = t->items[0].observation.F - (int)t->config.model.T};
+    status = train_place(t->model, &t->workspace, &batch, &t->placed, err);
+    if (status == STATUS_OK) t->placed_step = step;
+    return status;
+}
+
+// While a GPU works on the gradients, the host chooses the particles of the next step.
+static Status place_ahead(Trainer *t, Error *err) {
+    long next = t->step + 1;
+    if (next >= t->config.train.steps || !schedule_has_images(&t->config.train, next)) return STATUS_OK;
+    device_flush(t->device);
+    return place_batch(t, next, err);
+}
+
+// Encode, step, render, loss and backward for the episodes of the batch.
+static Status episode_gradients(Trainer *t, LossValues *values, Error *err) {
+    Status status = t->placed_step == t->step ? STATUS_OK : place_batch(t, t->step, err);
+    if (status != STATUS_OK) return status;
+    t->placed_step = -1;
     t->tape.watch = gradients_watch(t->gradients);
-    status = train_episodes(&t->tape, t->model, &t->workspace, &batch, values, err);
+    status = train_episodes(&t->tape, t->model, &t->workspace, &t->placed, values, err);
     t->tape.watch = NULL;
     if (status == STATUS_OK && device_stopped(t->device)) status = device_status(t->device, err);
     return status;
@@ -91,8 +110,8 @@ static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, 
     if (vpd_has_bodies(t->model)) parameters_choose(&t->model->parameters, "bodies.", !images); // a part in each phase
     Status status = gradients_begin(t->gradients, images ? NULL : "bodies.", err);
     t->work.begun = clock_now();
-    if (status == STATUS_OK) status = images ? episode_gradients(t, values, err) : window_gradients(t, parts, err);
-    return status == STATUS_OK ? trainer_sum_gradients(t, err) : status;
+    if (status != STATUS_OK) return status;
+    return images ? episode_gradients(t, values, err) : window_gradients(t, parts, err);
 }
 
 // Gradients, then one update. If a step fails or is stopped before its update, weights, averages and moments are
@@ -104,6 +123,8 @@ static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     LossValues values;
     if (images_join) optimizer_swap_ema(&t->optimizer);
     Status status = batch_gradients(t, parts, &values, err);
+    if (status == STATUS_OK) status = place_ahead(t, err);
+    if (status == STATUS_OK) status = trainer_sum_gradients(t, err);
     // Several processes may hear of a stop while they add up their losses, so this comes before the update.
     bool images = schedule_has_images(train, t->step);
     if (status == STATUS_OK && images && t->ranks) status = read_loss(t, &values, parts, err);
@@ -143,6 +164,7 @@ static Status save_stopped(Trainer *t, Error *err) {
 // The stream of episodes from a step on, or from the first one that does not learn windows.
 static Status start_data(Trainer *t, long step, Error *err) {
     if (!schedule_has_images(&t->config.train, step)) step = t->config.train.motion_steps;
+    t->placed_step = -1;
     return train_data_start(&t->data, step, err);
 }
 
@@ -160,6 +182,7 @@ static Status time_step(Trainer *t, long step, double *seconds, Error *err) {
         double before = clock_now();
         device_step_begin(t->device, t->config.train.cuda_graph);
         if (status == STATUS_OK) status = batch_gradients(t, &t->parts, &values, err);
+        if (status == STATUS_OK) status = trainer_sum_gradients(t, err);
         if (status == STATUS_OK && schedule_has_images(&t->config.train, step))
             status = read_loss(t, &values, &t->parts, err);
         device_step_end(t->device);
@@ -462,7 +485,7 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     t->ranks = options->ranks;
     t->device = device;
     t->best = NAN;
-    t->saved = t->shown = -1;
+    t->saved = t->shown = t->placed_step = -1;
     t->started = clock_now();
     tape_init(&t->tape, device);
     t->tape.keep_limit = (size_t)(config->train.keep_mib * (1 << 20));

@@ -42,6 +42,8 @@ typedef struct Trainer {
     Windows windows;        // of the motion phase with gnn.graph=bodies
     BatchItem *items;       // (train.batch)
     EpisodeInput *episodes; // (train.batch) of the phase with pictures
+    PlacedBatch placed;     // these with their particles
+    long placed_step;       // the step that they are for; -1: none
     Ranks *ranks;
     Gradients *gradients; // sums over the ranks; NULL: one process
     RankWork work;
