@@ -67,8 +67,8 @@ static void print_step(const char *form, const StepBench *b) {
     printf("%-20s", form);
     for (int i = 0; i < PART_COUNT; i++) printf(" %7.1f %7.1f", 1e3 * b->forward[i], 1e3 * b->backward[i]);
     printf(" %7.1f %7.1f %9.1f %9.1f %8.0f %8.0f %5.0f%% %7.0f %7.0f\n", 1e3 * b->place.wall, 1e3 * b->update.wall,
-           1e3 * b->step.wall, 1e3 * b->step.cpu, rate * 1e-9, peak_rate(b) * 1e-9, 100 * rate / peak_rate(b), (double)b->tape_bytes / MIB,
-           (double)bench_peak_resident() / MIB);
+           1e3 * b->step.wall, 1e3 * b->step.cpu, rate * 1e-9, peak_rate(b) * 1e-9, 100 * rate / peak_rate(b),
+           (double)b->tape_bytes / MIB, (double)bench_peak_resident() / MIB);
     printf("  memory, MiB:");
     for (size_t i = 0; i < b->memory_count; i++)
         printf("%s %s %.1f", i ? "," : "", b->memory[i].name, (double)b->memory[i].peak / MIB);
@@ -117,13 +117,13 @@ static json_t *step_json(const BenchOptions *options, const StepShape *shape, co
                                "parts", "encoder", "dynamics", "renderer");
     if (!object) return NULL;
     add_parts(object, b);
-    json_t *rest = json_pack(
-        "{s:f s:f s:f s:f s:o s:o s:f s:o s:I s:I s:f s:o}", "place_ms", 1e3 * b->place.wall, "update_ms",
-        1e3 * b->update.wall, "step_ms",
-        1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu, "peak_gflops", json_finite(1e-9 * peak_rate(b)),
-        "peak_gbytes_per_second", json_finite(1e-9 * copy_rate(b)), "floor_ms", 1e3 * floor, "over_floor",
-        json_finite(b->step.wall / floor), "tape_bytes", (json_int_t)b->tape_bytes, "scratch_bytes",
-        (json_int_t)b->scratch_bytes, "peak_resident_bytes", (double)bench_peak_resident(), "memory", memory_json(b));
+    json_t *rest =
+        json_pack("{s:f s:f s:f s:f s:o s:o s:f s:o s:I s:I s:f s:o}", "place_ms", 1e3 * b->place.wall, "update_ms",
+                  1e3 * b->update.wall, "step_ms", 1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu, "peak_gflops",
+                  json_finite(1e-9 * peak_rate(b)), "peak_gbytes_per_second", json_finite(1e-9 * copy_rate(b)),
+                  "floor_ms", 1e3 * floor, "over_floor", json_finite(b->step.wall / floor), "tape_bytes",
+                  (json_int_t)b->tape_bytes, "scratch_bytes", (json_int_t)b->scratch_bytes, "peak_resident_bytes",
+                  (double)bench_peak_resident(), "memory", memory_json(b));
     json_object_update_new(object, rest);
     return object;
 }
@@ -196,8 +196,8 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
     if (status == STATUS_OK && !options->json && !options->whole) {
         printf("%-20s %15s %15s %15s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "", "encoder", "dynamics", "renderer",
                "choose", "", "", "", "dynamics", "", "", "tape", "RSS");
-        printf("%-20s %7s %7s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "form", "fwd", "bwd", "fwd", "bwd",
-               "fwd", "bwd", "points", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
+        printf("%-20s %7s %7s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "form", "fwd", "bwd", "fwd",
+               "bwd", "fwd", "bwd", "points", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
     }
     if (status == STATUS_OK)
         status = options->whole ? each_form(device, options, &video.observation, MEASURE_WHOLE, report_whole, err)

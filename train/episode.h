@@ -32,8 +32,8 @@ typedef struct PlacedBatch {
     Scene *scenes;      // (count)
 } PlacedBatch;
 
-// Chooses the particles of a batch. Those of the batch before are gone. This is work of the CPU, so it can be done while
-// a GPU has the batch before. But motion that is not known yet is measured by the model's device.
+// Chooses the particles of a batch. Those of the batch before are gone. This is work of the CPU, so it can be done
+// while a GPU has the batch before. But motion that is not known yet is measured by the model's device.
 Status train_place(const Vpd *model, LossWorkspace *workspace, const EpisodeBatch *batch, PlacedBatch *out, Error *err);
 
 // Values of the loss on the device, valid until the tape is reset.

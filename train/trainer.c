@@ -31,14 +31,14 @@ static Status take_episode(Trainer *t, long step, size_t first, size_t b, Error 
         turn_at_random(train, step, frames->episode, first + b, item->turn);
         item->observation.turn = item->turn;
     }
-    t->episodes[b] = (EpisodeInput){.frames = &item->observation,
-                                    .input_views = episode->input_views,
-                                    .input_view_count = episode->input_view_count,
-                                    .first = {frames->episode, frames->first, frames->stride},
-                                    .key = {(uint32_t)train->seed, (uint32_t)step,
-                                            (uint32_t)(frames->episode * train->batch + (long)(first + b))},
-                                    .file = info->file,
-                                    .name = info->name};
+    t->episodes[b] = (EpisodeInput){
+        .frames = &item->observation,
+        .input_views = episode->input_views,
+        .input_view_count = episode->input_view_count,
+        .first = {frames->episode, frames->first, frames->stride},
+        .key = {(uint32_t)train->seed, (uint32_t)step, (uint32_t)(frames->episode * train->batch + (long)(first + b))},
+        .file = info->file,
+        .name = info->name};
     return STATUS_OK;
 }
 
