@@ -176,8 +176,7 @@ static void settle(const MotionField *f, Scene *s, Bodies *b) {
         scene_attach(s, b, false);
         register_all(s, b, true);
     }
-    // Dense pictures with noise: pieces of a body may meet in the last round.
-    if (s->now.count < s->now.all && scene_merge(s, b)) register_all(s, b, true);
+    if (scene_merge(s, b)) register_all(s, b, true); // in noise, pieces of a body may meet in the last round
     for (size_t i = 0; i < b->count; i++) b->list[i].pixels = b->list[i].count ? scene_count(&s->now, (int32_t)i) : 0;
     scene_merge_bending(s, b);
     join_crumbs(s, b);
