@@ -68,10 +68,10 @@ static void see_surfaces(const Making *m) {
     surfaces_about(m->set, m->window, m->middle, m->middle, sqrt(square), m->scales->reach, &near);
     for (size_t i = m->first; i < m->last; i++) {
         const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
-        real *out = m->in->feature + BODY_FEATURES * i, distance, sign = 1, along = 0;
-        const SurfacePatch *patch = surface_near(&near, now, &distance, &sign);
+        real *out = m->in->feature + BODY_FEATURES * i, distance, along = 0;
+        const SurfacePatch *patch = surface_near(&near, now, &distance);
         for (int c = 0; c < 3; c++) {
-            out[NORMAL + c] = patch ? sign * patch->normal[c] : 0;
+            out[NORMAL + c] = patch ? patch->normal[c] : 0;
             along += out[NORMAL + c] * (now[c] - before[c]);
         }
         out[DISTANCE] = distance / m->scales->length;

@@ -15,7 +15,8 @@ static void choose_nodes(size_t count, const real *x, size_t nodes, double *leas
     for (size_t n = 0; n + 1 < nodes; n++) {
         size_t farthest = 0;
         for (size_t i = 0; i < count; i++) {
-            least[i] = fmin(least[i], squared_distance(x + 3 * i, x + 3 * chosen[n]));
+            double d2 = squared_distance(x + 3 * i, x + 3 * chosen[n]);
+            if (d2 < least[i]) least[i] = d2;
             if (least[i] > least[farthest]) farthest = i;
         }
         chosen[n + 1] = farthest;

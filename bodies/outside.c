@@ -18,47 +18,50 @@ static double height_above(const SurfacePatch *patch, const real *x) {
     return along;
 }
 
-static double side_of(const SurfacePatch *patch, const real *middle) {
-    return height_above(patch, middle) < 0 ? -1 : 1;
+// The same patch with its normal on the side of the middle.
+static SurfacePatch turned_to(const SurfacePatch *patch, const real *middle) {
+    SurfacePatch out = *patch;
+    bool away = height_above(patch, middle) < 0;
+    for (int c = 0; c < 3 && away; c++) out.normal[c] = -patch->normal[c];
+    return out;
 }
 
 void surfaces_about(const BodySet *set, size_t window, const real *middle, const real *centre, double radius,
                     real reach, NearPatches *out) {
-    memcpy(out->middle, middle, sizeof out->middle);
     out->reach = reach, out->count = 0, out->behind = false;
     radius *= 1.0001; // rounding
     for (size_t p = set->first_patch[window]; p < set->first_patch[window + 1]; p++) {
-        const SurfacePatch *patch = &set->patch[p];
-        double along = side_of(patch, middle) * height_above(patch, centre),
-               across = sqrt(fmax(squared_distance(centre, patch->position) - along * along, 0));
-        if (across > radius + (double)patch->radius || along - radius >= (double)reach) continue;
-        out->patch[out->count++] = *patch;
+        const SurfacePatch patch = turned_to(&set->patch[p], middle);
+        double along = height_above(&patch, centre),
+               across = sqrt(fmax(squared_distance(centre, patch.position) - along * along, 0));
+        if (across > radius + (double)patch.radius || along - radius >= (double)reach) continue;
+        out->patch[out->count++] = patch;
         out->behind = out->behind || along < radius;
     }
 }
 
-const SurfacePatch *surface_near(const NearPatches *near, const real *x, real *distance, real *sign) {
+const SurfacePatch *surface_near(const NearPatches *near, const real *x, real *distance) {
     const SurfacePatch *best = NULL;
     double least = INFINITY;
     *distance = near->reach;
     for (const SurfacePatch *patch = near->patch; patch < near->patch + near->count; patch++) {
         double d2 = squared_distance(x, patch->position), radius = (double)patch->radius;
         if (d2 >= least) continue;
-        double side = side_of(patch, near->middle), along = side * height_above(patch, x);
+        double along = height_above(patch, x);
         if (d2 - along * along > radius * radius || along >= (double)near->reach) continue;
-        least = d2, best = patch, *distance = (real)along, *sign = (real)side;
+        least = d2, best = patch, *distance = (real)along;
     }
     return best;
 }
 
 // How much deeper than now, and than `slack`, x is behind the nearest surface after the motion.
 static double sinks(const NearPatches *near, const RigidMotion *motion, double slack, const real *x, double normal[3]) {
-    real next[3], distance, sign = 1;
+    real next[3], distance;
     rigid_motion_apply(motion, x, next);
-    const SurfacePatch *patch = surface_near(near, next, &distance, &sign);
+    const SurfacePatch *patch = surface_near(near, next, &distance);
     if (!patch || distance >= 0) return 0;
-    for (int c = 0; c < 3; c++) normal[c] = (double)(sign * patch->normal[c]);
-    return -(double)distance - fmax(slack, -(double)sign * height_above(patch, x));
+    for (int c = 0; c < 3; c++) normal[c] = (double)patch->normal[c];
+    return -(double)distance - fmax(slack, -height_above(patch, x));
 }
 
 // ---- other bodies

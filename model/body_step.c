@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/body_step.h"
 
+#include "base/array.h"
 #include "model/body_labels.h"
 #include "nn/backend.h"
 
@@ -10,6 +11,8 @@
 void body_step_free(BodyStep *step) {
     body_set_free(&step->set);
     body_inputs_free(&step->inputs);
+    free(step->surface);
+    *step = (BodyStep){0};
 }
 
 // By the field alone. x (count, 3): the particles in the field's frame.
@@ -157,13 +160,41 @@ static const RigidMotion *drive_of(const SceneBodies *bodies, int32_t number) {
     return NULL;
 }
 
+// Room for the surfaces of so many scenes.
+static Status reserve_surfaces(BodyStep *step, size_t scenes, Error *err) {
+    if (scenes <= step->surfaces) return STATUS_OK;
+    if (!array_grow(&step->surface, scenes, sizeof *step->surface))
+        return error_set(err, STATUS_FAILED, "out of memory for the surfaces of %zu scenes", scenes);
+    memset(step->surface + step->surfaces, 0, (scenes - step->surfaces) * sizeof *step->surface);
+    step->surfaces = scenes;
+    return STATUS_OK;
+}
+
+// Patches at the points. They are made anew only where a point is another one than in the last step.
+static Status add_surface(BodySet *set, const Points *points, StepSurface *known, Error *err) {
+    size_t count = points->count, bytes = 3 * count * sizeof *known->point, first = set->patches;
+    Status status = STATUS_OK;
+    if (known->count == count && !memcmp(known->point, points->now, bytes)) {
+        for (size_t p = 0; p < count && status == STATUS_OK; p++)
+            status = body_set_add_patch(set, known->patch[p], err);
+        return status;
+    }
+    known->count = 0;
+    status = body_set_add_surface(set, count, points->now, err);
+    if (status != STATUS_OK || !count) return status;
+    memcpy(known->point, points->now, bytes);
+    memcpy(known->patch, set->patch + first, count * sizeof *known->patch);
+    known->count = count;
+    return STATUS_OK;
+}
+
 // A window of the set: its bodies are in the order of their numbers; index[number] is the place of each.
-static Status add_scene(BodySet *set, const SceneBodies *bodies, const Order *order, Points *points, int32_t *index,
-                        Error *err) {
+static Status add_scene(BodySet *set, const SceneBodies *bodies, const Order *order, StepSurface *known, Points *points,
+                        int32_t *index, Error *err) {
     Status status = body_set_add_window(set, err);
     points->count = 0;
     gather(bodies, order, 0, true, BODY_PATCHES, points);
-    if (status == STATUS_OK) status = body_set_add_surface(set, points->count, points->now, err);
+    if (status == STATUS_OK) status = add_surface(set, points, known, err);
     for (size_t b = 0; b < order->numbers && status == STATUS_OK; b++) {
         points->count = 0;
         gather(bodies, order, b + 1, true, POINTS, points);
@@ -205,17 +236,19 @@ static real *predict(Tape *tape, const BodyNetwork *network, const BodyStep *ste
 }
 
 // Fills the set; index[scene][number] is the place of each body, NULL in a scene without bodies.
-static Status fill(Tape *tape, BodySet *set, size_t scenes, SceneBodies *const *bodies, int32_t **index, Error *err) {
+static Status fill(Tape *tape, BodyStep *step, size_t scenes, SceneBodies *const *bodies, int32_t **index, Error *err) {
     Points *points = tape_context(tape, sizeof *points);
     Status status = device_status(tape->device, err);
-    body_set_clear(set);
+    if (status == STATUS_OK) status = reserve_surfaces(step, scenes, err);
+    body_set_clear(&step->set);
     for (size_t s = 0; s < scenes && status == STATUS_OK; s++) {
         size_t numbers = numbers_of(bodies[s]);
         if (!numbers) continue;
         Order order = order_of(tape, bodies[s], numbers);
         index[s] = tape_context(tape, numbers * sizeof *index[s]);
         status = device_status(tape->device, err);
-        if (status == STATUS_OK) status = add_scene(set, bodies[s], &order, points, index[s], err);
+        if (status == STATUS_OK)
+            status = add_scene(&step->set, bodies[s], &order, &step->surface[s], points, index[s], err);
     }
     return status;
 }
@@ -226,7 +259,7 @@ void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales,
     Error err;
     int32_t **index = tape_context(tape, scenes * sizeof *index);
     if (!index) return;
-    Status status = fill(tape, set, scenes, bodies, index, &err);
+    Status status = fill(tape, step, scenes, bodies, index, &err);
     RigidMotion *motion = tape_context(tape, (set->bodies + 1) * sizeof *motion);
     if (status == STATUS_OK && set->nodes == 0) return;
     if (status == STATUS_OK) status = body_inputs_make(set, scales, tape->device->threads, &step->inputs, &err);

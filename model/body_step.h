@@ -24,10 +24,19 @@ typedef struct SceneBodies {
     SceneDrive *drive; // (drives) for the next step
 } SceneBodies;
 
+// What stands still around the bodies of a scene. It looks the same in the next step.
+typedef struct StepSurface {
+    size_t count;
+    real point[3 * BODY_PATCHES]; // (count, 3) metres
+    SurfacePatch patch[BODY_PATCHES];
+} StepSurface;
+
 // Host memory that steps reuse. Starts as {0}.
 typedef struct BodyStep {
     BodySet set;
     BodyInputs inputs;
+    StepSurface *surface; // (surfaces) of the scenes of the last steps
+    size_t surfaces;
 } BodyStep;
 
 void body_step_free(BodyStep *step); // accepts {0}

@@ -104,7 +104,9 @@ static void test_scenes_do_not_see_each_other(void **state) {
         body_step(&stage.tape, &stage.network, &stage.scales, &stage.step, 1, &(SceneBodies *){&bodies[0][s]});
     body_step(&stage.tape, &stage.network, &stage.scales, &stage.step, SCENES, together);
     assert_status_ok(device_status(stage.device, &err), err);
-    for (size_t s = 0; s < SCENES; s++) assert_memory_equal(now[1][s], now[0][s], sizeof now[0][s]);
+    // With AVX2 alone, oneDNN's products of matrices with more rows round otherwise.
+    for (size_t s = 0; s < SCENES; s++)
+        for (size_t i = 0; i < 3 * COUNT; i++) assert_near(now[1][s][i], (double)now[0][s][i], 1e-6);
     assert_memory_not_equal(now[0][0], now[0][2], sizeof now[0][0]);
     close_stage(&stage);
 }
@@ -281,6 +283,40 @@ static void test_driven(void **state) {
     close_stage(&stage);
 }
 
+// A body that comes down on a floor of 25 points at this height, by one step. Returns where it is then.
+static double land(Stage *stage, double height) {
+    enum { FLOOR = 25, BODY = 10, ALL = FLOOR + BODY };
+    Error err;
+    int32_t body[ALL];
+    real before[3 * ALL], now[3 * ALL];
+    for (size_t i = 0; i < ALL; i++) {
+        body[i] = i < FLOOR ? -1 : 0;
+        now[3 * i] = (real)(0.05 * (double)(i % 5)), now[3 * i + 1] = (real)(0.05 * (double)(i / 5 % 5));
+        now[3 * i + 2] = i < FLOOR ? (real)height : (real)(0.1 + 0.02 * (double)(i % 3));
+        memcpy(before + 3 * i, now + 3 * i, 3 * sizeof *now);
+        if (i >= FLOOR) before[3 * i + 2] += (real)0.05;
+    }
+    SceneBodies bodies = {.count = ALL, .body = body, .before = before, .now = now};
+    body_step(&stage->tape, &stage->network, &stage->scales, &stage->step, 1, &(SceneBodies *){&bodies});
+    assert_status_ok(device_status(stage->device, &err), err);
+    double lowest = INFINITY;
+    for (size_t i = FLOOR; i < ALL; i++) lowest = fmin(lowest, (double)now[3 * i + 2]);
+    return lowest;
+}
+
+// Steps keep the surfaces of the last one, but not where another scene follows.
+static void test_other_surfaces(void **state) {
+    (void)state;
+    Stage stage;
+    open_stage(&stage, 1);
+    for (int round = 0; round < 2; round++) {
+        assert_near((real)land(&stage, 0.08), 0.08, 1e-5);
+        assert_near((real)land(&stage, 0.08), 0.08, 1e-5);
+        assert_near((real)land(&stage, 0.07), 0.07, 1e-5);
+    }
+    close_stage(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_driven),
@@ -290,6 +326,7 @@ int main(void) {
         cmocka_unit_test(test_bodies_of_a_field),
         cmocka_unit_test(test_images),
         cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_other_surfaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
