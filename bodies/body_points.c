@@ -2,65 +2,84 @@
 // Bodies and surfaces of a scene from points on them.
 #include "bodies/body_set.h"
 
+#include "motion/nearest.h"
 #include "motion/plane_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Farthest point sampling, from the first point on. `least` (count) is used.
-static void choose_nodes(size_t count, const real *x, size_t nodes, double *least, size_t *chosen) {
+// Points that are chosen as nodes. near[n] (PLANE_FIT_NEAR, `nears` of them): the points nearest to node n.
+typedef struct Nodes {
+    size_t count, nears, chosen[BODY_NODES];
+    int32_t near[BODY_NODES][PLANE_FIT_NEAR];
+} Nodes;
+
+// d2 (count): the squared distances from x.
+static size_t nearest_of(size_t count, const double *d2, int32_t *index) {
+    double near[PLANE_FIT_NEAR];
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) found = nearest_keep(near, index, found, PLANE_FIT_NEAR, d2[i], i);
+    return found;
+}
+
+// Farthest point sampling, from the first point on. `least` and `d2` (count) are used.
+static void choose_nodes(size_t count, const real *x, double *least, double *d2, Nodes *out) {
     for (size_t i = 0; i < count; i++) least[i] = INFINITY;
-    chosen[0] = 0;
-    for (size_t n = 0; n + 1 < nodes; n++) {
+    out->chosen[0] = 0;
+    for (size_t n = 0; n < out->count; n++) {
+        const real *from = x + 3 * out->chosen[n];
         size_t farthest = 0;
+        for (size_t i = 0; i < count; i++) d2[i] = squared_distance(x + 3 * i, from);
         for (size_t i = 0; i < count; i++) {
-            double d2 = squared_distance(x + 3 * i, x + 3 * chosen[n]);
-            if (d2 < least[i]) least[i] = d2;
+            if (d2[i] < least[i]) least[i] = d2[i];
             if (least[i] > least[farthest]) farthest = i;
         }
-        chosen[n + 1] = farthest;
+        out->nears = nearest_of(count, d2, out->near[n]);
+        if (n + 1 < out->count) out->chosen[n + 1] = farthest;
     }
 }
 
-// At most BODY_NODES points, as far from each other as possible; *nodes: how many.
-static Status spread_points(size_t count, const real *x, size_t *nodes, size_t chosen[BODY_NODES], Error *err) {
-    double *least = malloc(count * sizeof *least);
-    if (!least) return error_set(err, STATUS_FAILED, "out of memory for a body of %zu points", count);
-    *nodes = count < BODY_NODES ? count : BODY_NODES;
-    choose_nodes(count, x, *nodes, least, chosen);
-    free(least);
+// At most BODY_NODES points, as far from each other as possible.
+static Status spread_points(size_t count, const real *x, Nodes *out, Error *err) {
+    double *room = malloc(2 * count * sizeof *room);
+    if (!room) return error_set(err, STATUS_FAILED, "out of memory for a body of %zu points", count);
+    out->count = count < BODY_NODES ? count : BODY_NODES;
+    choose_nodes(count, x, room, room + count, out);
+    free(room);
     return STATUS_OK;
 }
 
-static void outward_normal(size_t count, const real *x, const double middle[3], size_t of, real normal[3]) {
+static void outward_normal(const real *x, const double middle[3], const Nodes *nodes, size_t n, real normal[3]) {
     PlaneFit plane;
     double outwards = 0;
-    plane_fit_near(x, count, of, &plane);
-    for (size_t c = 0; c < 3; c++) outwards += (double)plane.normal[c] * ((double)x[3 * of + c] - middle[c]);
+    plane_fit(x, nodes->near[n], nodes->nears, &plane);
+    for (size_t c = 0; c < 3; c++)
+        outwards += (double)plane.normal[c] * ((double)x[3 * nodes->chosen[n] + c] - middle[c]);
     for (size_t c = 0; c < 3; c++) normal[c] = outwards < 0 ? -plane.normal[c] : plane.normal[c];
 }
 
 Status body_set_add_points(BodySet *set, size_t count, const real *now, const real *before, size_t *index, Error *err) {
-    size_t nodes = 0, chosen[BODY_NODES], row;
+    size_t row;
+    Nodes nodes = {0};
     double middle[3] = {0};
     for (size_t i = 0; i < 3 * count; i++) middle[i % 3] += (double)now[i] / (double)count;
-    Status status = spread_points(count, now, &nodes, chosen, err);
-    if (status == STATUS_OK) status = body_set_add_body(set, nodes, &row, err);
-    for (size_t n = 0; n < nodes && status == STATUS_OK; n++) {
-        memcpy(set->now + 3 * (row + n), now + 3 * chosen[n], 3 * sizeof *now);
-        memcpy(set->before + 3 * (row + n), before + 3 * chosen[n], 3 * sizeof *before);
-        outward_normal(count, now, middle, chosen[n], set->normal + 3 * (row + n));
-        if (index) index[n] = chosen[n];
+    Status status = spread_points(count, now, &nodes, err);
+    if (status == STATUS_OK) status = body_set_add_body(set, nodes.count, &row, err);
+    for (size_t n = 0; n < nodes.count && status == STATUS_OK; n++) {
+        memcpy(set->now + 3 * (row + n), now + 3 * nodes.chosen[n], 3 * sizeof *now);
+        memcpy(set->before + 3 * (row + n), before + 3 * nodes.chosen[n], 3 * sizeof *before);
+        outward_normal(now, middle, &nodes, n, set->normal + 3 * (row + n));
+        if (index) index[n] = nodes.chosen[n];
     }
     return status;
 }
 
 Status body_set_add_spread(BodySet *set, size_t count, const real *point, Error *err) {
-    size_t nodes = 0, chosen[BODY_NODES];
-    Status status = count ? spread_points(count, point, &nodes, chosen, err) : STATUS_OK;
-    for (size_t n = 0; n < nodes && status == STATUS_OK; n++)
-        status = body_set_add_hull(set, 1, point + 3 * chosen[n], err);
+    Nodes nodes = {0};
+    Status status = count ? spread_points(count, point, &nodes, err) : STATUS_OK;
+    for (size_t n = 0; n < nodes.count && status == STATUS_OK; n++)
+        status = body_set_add_hull(set, 1, point + 3 * nodes.chosen[n], err);
     return status;
 }
 
