@@ -6,12 +6,12 @@
 
 enum { STEPS_MAX = 100000 };
 
-static Status take_list(const int *values, size_t count, int max, const char *what, IntList *out, Error *err) {
+static Status take_list(const int *values, size_t count, int min, int max, const char *what, IntList *out, Error *err) {
     Status status = api_check_list(values, count, OPTION_LIST_SIZE, what, err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         out->v[out->count++] = values[i];
-        if (values[i] < 0 || values[i] > max)
-            status = error_set(err, STATUS_BAD_INPUT, "%s: expected 0 to %d, found %d", what, max, values[i]);
+        if (values[i] < min || values[i] > max)
+            status = error_set(err, STATUS_BAD_INPUT, "%s: expected %d to %d, found %d", what, min, max, values[i]);
     }
     return status;
 }
@@ -21,10 +21,10 @@ static Status take_options(const vpd_evaluate_options *o, EvalRequest *out, Erro
     if (!o) return STATUS_OK;
     Status status = API_CHECK_STRUCT(o, vpd_evaluate_options, err);
     if (status == STATUS_OK) status = api_check_texts(o->episodes, o->episode_count, "episodes", err);
-    if (status == STATUS_OK) status = take_list(o->starts, o->start_count, 1000000000, "starts", &out->starts, err);
+    if (status == STATUS_OK) status = take_list(o->starts, o->start_count, 0, 1000000000, "starts", &out->starts, err);
     if (status == STATUS_OK)
-        status = take_list(o->input_views, o->input_view_count, 65535, "input_views", &out->views, err);
-    if (status == STATUS_OK) status = take_list(o->driven, o->driven_count, 65534, "driven", &out->driven, err);
+        status = take_list(o->input_views, o->input_view_count, 0, 65535, "input_views", &out->views, err);
+    if (status == STATUS_OK) status = take_list(o->driven, o->driven_count, -65534, 65534, "driven", &out->driven, err);
     if (status == STATUS_OK && (o->steps < -1 || o->steps > STEPS_MAX))
         status = error_set(err, STATUS_BAD_INPUT, "steps: expected 1 to %d, 0 for the default or -1 for none, found %d",
                            STEPS_MAX, o->steps);

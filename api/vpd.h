@@ -294,7 +294,7 @@ typedef struct vpd_evaluate_options {
     int seen;             // 1: only pixels whose point an input view saw at step 0
     int motion;           // 1: only the motion of the particles; no pictures are drawn
     const char *pictures; // folder for the predicted pictures; NULL: none
-    const int *driven;    // (driven_count <= 16) objects that move as the recording says; they are not measured
+    const int *driven;    // (driven_count <= 16) objects that move as the recording says; -1: the last. Not measured
     size_t driven_count;
 } vpd_evaluate_options;
 

@@ -118,8 +118,8 @@ static Status eval_model(const CommandLine *line, const Dataset *dataset, const 
                            .ranks = line->ranks};
     if (command_has(line, "stride"))
         return error_set(err, STATUS_BAD_INPUT, "--stride needs --frames; a model has its own stride");
-    Status status = command_int_list(line, "input-views", 65535, &request.views, err);
-    if (status == STATUS_OK) status = command_int_list(line, "driven", 65534, &request.driven, err);
+    Status status = command_int_list(line, "input-views", 0, 65535, &request.views, err);
+    if (status == STATUS_OK) status = command_int_list(line, "driven", -65534, 65534, &request.driven, err);
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), &session, err);
     if (status == STATUS_OK) status = eval_request_run(&session, dataset, &request, report, err);
     session_close(&session);
@@ -161,7 +161,7 @@ static Status run_eval(const CommandLine *line, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "expected vpd eval %s, found %d argument%s",
                          frames ? "--frames FOLDER DATA" : "CHECKPOINT DATA", line->argument_count,
                          line->argument_count == 1 ? "" : "s");
-    Status status = command_int_list(line, "starts", 1000000000, &starts, err);
+    Status status = command_int_list(line, "starts", 0, 1000000000, &starts, err);
     if (status == STATUS_OK) status = command_int(line, "steps", 0, STEPS_MAX, &steps, err);
     if (status == STATUS_OK) status = ranks_first_begin(line->ranks, err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, frames ? 0 : 1), &dataset, err);

@@ -161,7 +161,7 @@ static Status choose_film(const CommandLine *line, Rendering *r, Error *err) {
     FilmChoice choice = {.step = -1};
     long orbit = 0, ride = 0;
     const char *cameras = command_text(line, "cameras", NULL);
-    Status status = command_int_list(line, "views", 65535, &views, err);
+    Status status = command_int_list(line, "views", 0, 65535, &views, err);
     if (status == STATUS_OK) status = command_int(line, "orbit", 1, FRAMES_MAX, &orbit, err);
     if (status == STATUS_OK) status = command_int(line, "ride", 1, FRAMES_MAX, &ride, err);
     if (status == STATUS_OK) status = command_int(line, "step", 0, 1000000000, &choice.step, err);

@@ -59,9 +59,10 @@ static Status roll_out(const CommandLine *line, const Session *session, const Da
     IntList driven = {0};
     RolloutRequest request = {.history = {.episode = episode, .time_step = session->meta.time_step, .views = &views},
                               .driven = &driven,
-                              .log = &line->log};
+                              .log = &line->log,
+                              .warnings = &line->log};
     RolloutWorkspace workspace = {0};
-    Status status = command_int_list(line, "driven", 65534, &driven, err);
+    Status status = command_int_list(line, "driven", -65534, 65534, &driven, err);
     if (status == STATUS_OK) status = choose(line, session, dataset, &request, err);
     if (status != STATUS_OK) return status;
     rollout_workspace_init(&workspace, session->model);
@@ -77,7 +78,7 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
     Dataset *dataset = NULL;
     IntList views = {0};
     int episode = 0;
-    Status status = command_int_list(line, "input-views", 65535, &views, err);
+    Status status = command_int_list(line, "input-views", 0, 65535, &views, err);
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), session, err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 1), &dataset, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
@@ -185,7 +186,7 @@ static Status leave_out_short(SplitWork *work, Error *err) {
 
 static Status open_split(SplitWork *work, Error *err) {
     const CommandLine *line = work->line;
-    Status status = command_int_list(line, "input-views", 65535, &work->views, err);
+    Status status = command_int_list(line, "input-views", 0, 65535, &work->views, err);
     if (status == STATUS_OK && command_has(line, "episode"))
         status = error_set(err, STATUS_BAD_INPUT, "--episode and --split: expected one of them, found both");
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), &work->session, err);

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-Status command_int_list(const CommandLine *line, const char *flag, long max, IntList *out, Error *err) {
+Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err) {
     const char *value = command_text(line, flag, NULL);
     char key[80];
     if (!value) return STATUS_OK;
     snprintf(key, sizeof key, "--%s", flag);
-    Option option = {.key = key, .type = OPTION_INT_LIST, .max = (double)max};
+    Option option = {.key = key, .type = OPTION_INT_LIST, .min = (double)min, .max = (double)max};
     return options_set((OptionTable){.options = &option, .count = 1}, out, key, value, err);
 }
 

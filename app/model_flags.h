@@ -16,11 +16,12 @@
 #define FLAG_DRIVEN                                                                                                    \
     {                                                                                                                  \
         .name = "driven", .value = "LIST",                                                                             \
-        .help = "objects that move as the recording says, such as a gripper: numbers in state/object_position"         \
+        .help = "objects that move as the recording says, such as a gripper: numbers in state/object_position; -1 is " \
+                "the last object"                                                                                      \
     }
 
-// "3,7" into a list of integers from 0 to max; *out keeps its value when the flag was not given.
-Status command_int_list(const CommandLine *line, const char *flag, long max, IntList *out, Error *err);
+// "3,7" into a list of integers from min to max; *out keeps its value when the flag was not given.
+Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err);
 // --size 128x96 (width x height, as in every flag and table of the program); both stay as they are when the flag was
 // not given.
 Status command_size(const CommandLine *line, int *H, int *W, Error *err);

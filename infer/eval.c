@@ -6,6 +6,7 @@
 #include "infer/draw.h"
 #include "infer/eval_masks.h"
 #include "infer/eval_pictures.h"
+#include "infer/truth.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ typedef struct Evaluation {
     RolloutWorkspace workspace;
     const EpisodeInfo *info; // of the current rollout
     const EvalRollout *start;
-    double up[3]; // unit vector, of the current rollout
+    IntList driven; // its objects whose motion is given
+    double up[3];   // unit vector, of the current rollout
     RolloutFile rollout;
     Frames last, now;         // all views of the last input frame and of the frame that is measured
     EvalPictures drawn, rest; // all views, drawn with the predicted particles and with those of step 0
@@ -144,7 +146,7 @@ static void compare_motion(Evaluation *e, int step) {
                          .object = e->rollout.sets[0].labels,
                          .position0 = info->object_position + 3 * O * first,
                          .position1 = info->object_position + 3 * O * frame,
-                         .given = e->options->driven,
+                         .given = &e->driven,
                          .up = {e->up[0], e->up[1], e->up[2]}};
     if (info->object_quaternion) {
         motion.quaternion0 = info->object_quaternion + 4 * O * first;
@@ -181,6 +183,7 @@ static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *er
                                           .time_step = e->options->time_step,
                                           .views = e->options->views},
                               .driven = e->options->driven,
+                              .warnings = e->options->log,
                               .steps = e->report->steps};
     EvalSheet sheet = {0};
     e->start = start;
@@ -188,6 +191,7 @@ static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *er
     find_up(e, e->info, e->up);
     rollout_file_free(&e->rollout);
     Status status = rollout_run(&e->workspace, e->dataset, &request, &e->rollout, err);
+    if (status == STATUS_OK && request.driven) status = truth_objects(e->info, request.driven, &e->driven, err);
     if (status == STATUS_OK) status = need_pixels(e, err);
     if (status == STATUS_OK) status = read_frame(e, 0, &e->last, err);
     if (status == STATUS_OK && e->options->pictures)

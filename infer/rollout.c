@@ -363,6 +363,16 @@ Status rollout_simulate(RolloutWorkspace *w, RolloutFile *r, size_t steps, const
     return status;
 }
 
+static Status drive(const EpisodeInfo *info, const RolloutRequest *request, RolloutFile *out, Error *err) {
+    int known = (info->F - 1 - out->first_frame) / out->frame_stride;
+    Status status = truth_drive(info, request->driven, out, request->warnings, err);
+    if (status == STATUS_OK && known < request->steps)
+        log_warning(request->warnings,
+                    "episode %s ends %d step%s after frame %d: what is driven goes on by itself from there", info->name,
+                    known, known == 1 ? "" : "s", out->first_frame);
+    return status;
+}
+
 Status rollout_run(RolloutWorkspace *w, const Dataset *dataset, const RolloutRequest *request, RolloutFile *out,
                    Error *err) {
     Frames history = {0};
@@ -371,7 +381,7 @@ Status rollout_run(RolloutWorkspace *w, const Dataset *dataset, const RolloutReq
     if (status == STATUS_OK)
         status = rollout_begin(w, dataset_episode(dataset, request->history.episode), &history, out, err);
     if (status == STATUS_OK && request->driven && request->driven->count)
-        status = truth_drive(dataset_episode(dataset, request->history.episode), request->driven, out, err);
+        status = drive(dataset_episode(dataset, request->history.episode), request, out, err);
     if (status == STATUS_OK) status = rollout_simulate(w, out, (size_t)request->steps, request->log, err);
     if (status == STATUS_OK) status = set_surroundings(dataset_episode(dataset, request->history.episode), out, err);
     if (status != STATUS_OK) rollout_file_free(out);

@@ -44,6 +44,7 @@ typedef struct RolloutRequest {
     const IntList *driven; // objects whose true motion is given (infer/truth.h); NULL: none
     int steps;             // 0: step 0 alone
     const Log *log;        // progress; NULL: none
+    const Log *warnings;   // about driven objects; NULL: none
 } RolloutRequest;
 
 // Begin and simulate. Times and moving cameras are the episode's until its end.

@@ -87,19 +87,42 @@ static void take_poses(const EpisodeInfo *info, const RolloutFile *rollout, int 
     }
 }
 
-Status truth_drive(const EpisodeInfo *info, const IntList *objects, RolloutFile *rollout, Error *err) {
+Status truth_objects(const EpisodeInfo *info, const IntList *asked, IntList *out, Error *err) {
+    *out = *asked;
+    for (int i = 0; i < asked->count; i++) {
+        if (out->v[i] < 0) out->v[i] += info->O;
+        if (out->v[i] < 0 || out->v[i] >= info->O)
+            return error_set(
+                err, STATUS_BAD_INPUT,
+                "episode %s: expected a driven object from 0 to %d, or from -1 (the last) to -%d, found %d", info->name,
+                info->O - 1, info->O, asked->v[i]);
+    }
+    return STATUS_OK;
+}
+
+static bool has_particles(const RolloutSet *now, int object) {
+    for (size_t i = 0; i < now->N; i++)
+        if (now->labels[i] == object + 1) return true;
+    return false;
+}
+
+Status truth_drive(const EpisodeInfo *info, const IntList *objects, RolloutFile *rollout, const Log *log, Error *err) {
+    IntList list;
     Status status = check(rollout, info, err);
+    if (status == STATUS_OK) status = truth_objects(info, objects, &list, err);
     if (status != STATUS_OK) return status;
     size_t rows = (size_t)((info->F - 1 - rollout->first_frame) / rollout->frame_stride) + 1;
     double *pose = malloc(7 * rows * sizeof *pose);
     if (!pose) return error_no_memory(err, "true poses");
-    for (int i = 0; i < objects->count && status == STATUS_OK; i++) {
-        if (objects->v[i] < 0 || objects->v[i] >= info->O)
-            status = error_set(err, STATUS_BAD_INPUT, "episode %s: expected a driven object from 0 to %d, found %d",
-                               info->name, info->O - 1, objects->v[i]);
-        if (status != STATUS_OK || rows < 2) continue;
-        take_poses(info, rollout, objects->v[i], rows, pose);
-        status = edit_drive_label(rollout, objects->v[i] + 1, rows, pose, err);
+    for (int i = 0; i < list.count && status == STATUS_OK; i++) {
+        if (!has_particles(&rollout->sets[0], list.v[i]))
+            log_warning(
+                log,
+                "episode %s: object %d is not driven, because it has no particles: no input view sees it at frame %d",
+                info->name, list.v[i], rollout->first_frame);
+        if (rows < 2) continue;
+        take_poses(info, rollout, list.v[i], rows, pose);
+        status = edit_drive_label(rollout, list.v[i] + 1, rows, pose, err);
     }
     free(pose);
     return status;

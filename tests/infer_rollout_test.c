@@ -97,7 +97,26 @@ static void a_saved_rollout_goes_on(void **state) {
     }
 }
 
-// A file may hold features of each step for a model that does not change them.
+// What a function warned of, malloc'ed, and an open log for it.
+typedef struct Heard {
+    char *text;
+    size_t length;
+    Log log;
+} Heard;
+
+static Heard *hear(Heard *heard) {
+    *heard = (Heard){0};
+    heard->log = (Log){.out = open_memstream(&heard->text, &heard->length), .quiet = true};
+    return heard;
+}
+
+static void assert_heard(Heard *heard, const char *expected) {
+    assert_int_equal(fclose(heard->log.out), 0);
+    if (expected ? !strstr(heard->text, expected) : heard->length > 0)
+        fail_msg("expected the warning \"%s\", found \"%s\"", expected ? expected : "", heard->text);
+    free(heard->text);
+}
+
 // The ball goes where it was recorded, whatever the weights say, and is free behind the end of the recording.
 static void driven_as_recorded(void **state) {
     (void)state;
@@ -129,7 +148,7 @@ static void driven_as_recorded(void **state) {
     rollout_file_free(&r);
     request.driven = &nothing;
     assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
-                        "expected a driven object from 0 to 0, found 7");
+                        "expected a driven object from 0 to 0, or from -1 (the last) to -1, found 7");
     request.driven = &ball;
     world_model(&world, graph, false);
     assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
@@ -137,6 +156,41 @@ static void driven_as_recorded(void **state) {
     world_close(&world);
 }
 
+// An object without particles is named, and numbers count from the last object, too.
+static void driven_objects_by_number(void **state) {
+    (void)state;
+    static const char *const bodies[] = {"gnn.graph=bodies", NULL};
+    const IntList last = {.count = 1, .v = {-1}}, before = {.count = 1, .v = {-2}};
+    World world;
+    Error err = {0};
+    RolloutFile r;
+    Heard heard;
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, bodies, true);
+    const EpisodeInfo *info = dataset_episode(world.dataset, 0);
+    assert_status_ok(world_rollout(&world, 0, 2, 0, &r, &err), err);
+    assert_status_ok(truth_drive(info, &last, &r, &hear(&heard)->log, &err), err);
+    assert_heard(&heard, NULL);
+    assert_true(r.drives.count >= 5 && r.drives.count % 5 == 0); // five steps of each piece of the ball
+    assert_status_error(truth_drive(info, &before, &r, NULL, &err), STATUS_BAD_INPUT, err,
+                        "expected a driven object from 0 to 0, or from -1 (the last) to -1, found -2");
+    r.drives.count = 0;
+    memset(r.sets[0].labels, 0, r.sets[0].N * sizeof *r.sets[0].labels);
+    assert_status_ok(truth_drive(info, &last, &r, &hear(&heard)->log, &err), err);
+    assert_heard(&heard, "object 0 is not driven, because it has no particles: no input view sees it at frame 2");
+    assert_int_equal(r.drives.count, 0);
+    rollout_file_free(&r);
+    RolloutRequest request = {.history = {.episode = 0, .start = 2, .time_step = WORLD_STEP},
+                              .driven = &last,
+                              .steps = 6,
+                              .warnings = &hear(&heard)->log};
+    assert_status_ok(rollout_run(&world.workspace, world.dataset, &request, &r, &err), err);
+    assert_heard(&heard, "ends 5 steps after frame 2: what is driven goes on by itself from there");
+    rollout_file_free(&r);
+    world_close(&world);
+}
+
+// A file may hold features of each step for a model that does not change them.
 static void features_are_kept(void **state) {
     (void)state;
     static const char *const bodies[] = {"gnn.graph=bodies", NULL};
@@ -389,11 +443,17 @@ static void sessions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(untrained_stands_still), cmocka_unit_test(a_saved_rollout_goes_on),
-        cmocka_unit_test(driven_as_recorded),     cmocka_unit_test(features_are_kept),
-        cmocka_unit_test(memory_stays_bounded),   cmocka_unit_test(odd_inputs_work),
-        cmocka_unit_test(views_and_strides),      cmocka_unit_test(episodes_by_name),
-        cmocka_unit_test(what_goes_wrong),        cmocka_unit_test(sessions),
+        cmocka_unit_test(untrained_stands_still),
+        cmocka_unit_test(a_saved_rollout_goes_on),
+        cmocka_unit_test(driven_as_recorded),
+        cmocka_unit_test(driven_objects_by_number),
+        cmocka_unit_test(features_are_kept),
+        cmocka_unit_test(memory_stays_bounded),
+        cmocka_unit_test(odd_inputs_work),
+        cmocka_unit_test(views_and_strides),
+        cmocka_unit_test(episodes_by_name),
+        cmocka_unit_test(what_goes_wrong),
+        cmocka_unit_test(sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,7 +88,7 @@ def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[s
     steps: number of predicted steps (default: 12, or as many as all episodes allow); 0: only reconstruct the present frame.
     input_views: the model's input views (default: all that are not held out).
     seen: measure only pixels whose point an input view saw at step 0.  motion: measure only motion: fast, since nothing is drawn.
-    driven: objects that move as the recording says, such as a gripper: their numbers. They are not measured.
+    driven: objects that move as the recording says, such as a gripper: their numbers, -1 being the last object. They are not measured.
     pictures: folder for the drawn pictures, beside the true ones."""
     if not isinstance(model, Model):
         with Model(model) as opened:

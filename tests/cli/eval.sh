@@ -37,6 +37,7 @@ grep -q "VIEWS\|PSNR\|moving " "$folder/stdout" && fail "--motion prints picture
 expect 0 "driven        object 0: its true motion is given, and is not measured" "" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 2 --steps 3 --motion --driven 0 -o "$folder/driven.json"
 expect_words "motion    not measured: the motion of the objects was given" "$folder/stdout" "the verdict of driven objects"
 grep -q '"driven_objects": \[0\]' "$folder/driven.json" || fail "the JSON file does not name driven objects"
+expect 0 "motion    not measured: the motion of the objects was given" "" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 2 --steps 3 --motion --driven -1
 grep -q '"driven_objects": \[\]' "$folder/a.json" || fail "the JSON file names driven objects where there are none"
 
 # Starts that do not fit are named; the rest is measured. Reconstruction alone; one episode.
