@@ -12,7 +12,7 @@ enum { ROW_SHORT = 3, ROW_LONG = 7 };
 
 // ---- reading
 
-static Status read_row(const ArgumentReader *reader, const YamlNode *row, double pose[7]) {
+static Status read_row(const ArgumentReader *reader, const YamlNode *row, size_t number, double pose[7]) {
     size_t n = 0;
     double square = 0;
     bool good = row->kind == YAML_LIST && (row->count == ROW_SHORT || row->count == ROW_LONG);
@@ -22,8 +22,9 @@ static Status read_row(const ArgumentReader *reader, const YamlNode *row, double
     for (int k = ROW_SHORT; k < ROW_LONG; k++) square += pose[k] * pose[k];
     if (good && fabs(square - 1) <= 2e-3) return STATUS_OK;
     return argument_error(reader, row,
-                          "path: expected rows [x, y, z] or [x, y, z, qw, qx, qy, qz] with a quaternion of "
-                          "length 1");
+                          "path, row %zu: expected [x, y, z], or [x, y, z, qw, qx, qy, qz] with a quaternion of length "
+                          "1; numbers from %g to %g",
+                          number, -EDIT_FAR, EDIT_FAR);
 }
 
 Status edit_path_read(const ArgumentReader *reader, const YamlNode *node, void *field) {
@@ -36,9 +37,10 @@ Status edit_path_read(const ArgumentReader *reader, const YamlNode *node, void *
     *path = (EditPath){node->count, pose};
     size_t row = 0;
     for (const YamlNode *item = node->child; item && status == STATUS_OK; item = item->next, row++) {
-        status = read_row(reader, item, pose + ROW_LONG * row);
+        status = read_row(reader, item, row, pose + ROW_LONG * row);
         if (status == STATUS_OK && item->count != node->child->count)
-            status = argument_error(reader, item, "path: expected rows of one length");
+            status = argument_error(reader, item, "path, row %zu: expected %zu numbers, as in row 0, found %zu", row,
+                                    node->child->count, item->count);
     }
     return status;
 }

@@ -222,10 +222,15 @@ static void test_wrong(void **state) {
     } texts[] = {
         {"drive: {label: red, path: [[0, 0, 0]]}", "expected a list of poses, first the present one: 2 to 10001 rows"},
         {"drive: {label: red, path: 3}", "expected a list of poses"},
-        {"drive: {label: red, path: [[0, 0, 0], [1, 0]]}", "expected rows [x, y, z] or [x, y, z, qw, qx, qy, qz]"},
-        {"drive: {label: red, path: [[0, 0, 0], [1, 0, .nan]]}", "expected rows [x, y, z]"},
+        {"drive: {label: red, path: [[0, 0, 0], [1, 0]]}",
+         "path, row 1: expected [x, y, z], or [x, y, z, qw, qx, qy, qz]"},
+        {"drive: {label: red, path: [[0, 0, 0], [1, 0, 0], [1, 0, 2e6]]}",
+         "path, row 2: expected [x, y, z], or [x, y, z, qw, qx, qy, qz] with a quaternion of length 1; numbers from "
+         "-1e+06 to 1e+06"},
+        {"drive: {label: red, path: [[0, 0, 0], [1, 0, .nan]]}", "path, row 1: expected [x, y, z]"},
         {"drive: {label: red, path: [[0, 0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 0, 0, 0]]}", "a quaternion of length 1"},
-        {"drive: {label: red, path: [[0, 0, 0, 1, 0, 0, 0], [0, 0, 0]]}", "expected rows of one length"},
+        {"drive: {label: red, path: [[0, 0, 0, 1, 0, 0, 0], [0, 0, 0]]}",
+         "path, row 1: expected 7 numbers, as in row 0, found 3"},
         {"drive: {label: red, velocity: [1, 0, 0], steps: 0}", "steps"},
     };
     Error err;
