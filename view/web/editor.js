@@ -271,7 +271,7 @@ export class Editor extends Stage {
     const { entry, where } = this.selection, other = !this.edits.empty && entry.id >= 0 && entry.id !== this.edits.from?.id;
     if (other) return this.state('The list edits another scene. Select in that one or in the edited one, or undo the list first.', true);
     const edits = { throw: `throw: {${where}, velocity: ${vector(by)}}`,
-      drive: `drive: {${where}, velocity: ${vector(by)}, steps: ${Math.max(1, this.settings.steps)}}`, move: `move: {${where}, by: ${vector(by)}}`,
+      drive: `drive: {${where}, velocity: ${vector(by)}, steps: ${clamp(Math.round(this.settings.steps) || 1, 1, 10000)}}`, move: `move: {${where}, by: ${vector(by)}}`,
       copy: `copy: {${where}, by: ${vector(by.some(v => v) ? by : this.room_beside())}}`, remove: `remove: {${where}}`,
       rotate: `rotate: {${where}, ${turn_about(by)}}`, recolour: `recolour: {${where}, like: {${this.find('[data-set="like"]').value}}}`,
       name: `label: {${where}, as: "${this.find('[data-set="name"]').value.replace(/["\\]/g, '').trim()}"}` };
