@@ -41,7 +41,7 @@ def miss(scene, plans, goal):
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="vpd_"))
     folder.mkdir(exist_ok=True)
-    workers = len(os.sched_getaffinity(0))
+    workers = min(len(os.sched_getaffinity(0)), 8)
     model, *others = [vpd.Model(REPOSITORY / "demo/carried.h5", threads=1) for _ in range(workers)]
     scene = model.episode(REPOSITORY / "data/mujoco_pusher.h5", start=3)
     view = vpd.View.look_at((1.6, -1.6, 1.4), (0, 0, 0.1), height=240, width=320)
