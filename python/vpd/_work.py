@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import operator
 import os
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from vpd import _library as c
 from vpd._call import call_report, call_train
-from vpd._scene import Model, PathLike, _array, _export_format, _path, _text
+from vpd._scene import Model, PathLike, _array, _export_format, _path, _text, _whole
 
 
 def _optional(path: Optional[PathLike]) -> Optional[bytes]:
@@ -30,7 +29,7 @@ def _texts(texts: Sequence[bytes]):
 def _numbers(values: Optional[Sequence[int]], name: str):
     """A C array of whole numbers, and its length."""
     try:
-        numbers = [] if values is None else [operator.index(value) for value in values]
+        numbers = [] if values is None else [_whole(value, name) for value in values]
     except TypeError:
         raise c.InputError(f"{name}: expected whole numbers, found {values!r}") from None
     return (ctypes.c_int * max(len(numbers), 1))(*numbers), len(numbers)
@@ -70,7 +69,7 @@ def train(config: Optional[PathLike] = None, options: Optional[Mapping[str, Any]
     pairs = _pairs(options or {})
     native = c.TrainOptions(config=_optional(config), set=_texts(pairs), set_count=len(pairs), data=_optional(data),
                             out=_optional(out), resume=bool(resume), dry_run=bool(dry_run), device=_text(device, "device"),
-                            threads=threads)
+                            threads=_whole(threads, "threads"))
     return call_train(native, callback)
 
 
@@ -94,7 +93,7 @@ def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[s
         with Model(model) as opened:
             return evaluate(opened, data, split=split, episodes=episodes, starts=starts, steps=steps, input_views=input_views,
                             seen=seen, motion=motion, driven=driven, pictures=pictures)
-    if steps is not None and steps < 0:
+    if steps is not None and _whole(steps, "steps") < 0:
         raise c.InputError(f"steps: expected 0 or more, found {steps}")
     names = [_text(str(episode), "episodes") for episode in episodes]
     (start_list, start_count), (view_list, view_count) = _numbers(starts, "starts"), _numbers(input_views, "input_views")
@@ -135,13 +134,15 @@ def import_data(path: PathLike, out: PathLike, *, format: Optional[str] = None, 
     skip_bad: skip pictures that cannot be read, and list them under "skipped"."""
     box = None if bounds is None else _array(bounds, np.float64, (2, 3), "bounds")
     lens = None if intrinsics is None else _array(intrinsics, np.float64, (None,), "intrinsics")
-    options = c.ImportOptions(format=_words(format, "format"), height=height, width=width, every=every, holdout=holdout,
-                              holdout_first=holdout_first, window=window, near=near, far=far,
+    whole = {"height": height, "width": width, "every": every, "holdout": holdout, "holdout_first": holdout_first,
+             "window": window, "level": level}
+    options = c.ImportOptions(format=_words(format, "format"), **{key: _whole(value, key) for key, value in whole.items()},
+                              near=near, far=far,
                               bounds=None if box is None else box.ctypes.data, split=_text(split, "split"),
                               name=_words(name, "name"), **{"as": _words(kind, "kind")}, fps=fps, gap=gap,
                               intrinsics=None if lens is None else lens.ctypes.data,
                               intrinsics_count=0 if lens is None else len(lens), cameras=_optional(cameras),
-                              depth=_optional(depth), depth_unit=depth_unit, level=level, time_unit=time_unit, skip_bad=bool(skip_bad))
+                              depth=_optional(depth), depth_unit=depth_unit, time_unit=time_unit, skip_bad=bool(skip_bad))
     return call_report("vpd_data_import", _path(path), _path(out), ctypes.byref(options))
 
 
