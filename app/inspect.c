@@ -125,6 +125,14 @@ static json_t *count_past(const RolloutFile *r) {
     return out;
 }
 
+static void describe_drives(const RolloutDrives *drives, json_t *out) {
+    int32_t last = 0;
+    if (!drives->count) return;
+    for (size_t k = 0; k < drives->count; k++) last = drives->step[k] > last ? drives->step[k] : last;
+    json_object_set_new(out, "driven_bodies", json_integer((json_int_t)count_bodies(drives->body, drives->count)));
+    json_object_set_new(out, "driven_steps", json_integer(last));
+}
+
 static json_t *describe_rollout(const char *path, const RolloutFile *r) {
     const RolloutSet *now = &r->sets[0];
     json_t *out = json_pack(
@@ -139,8 +147,7 @@ static json_t *describe_rollout(const char *path, const RolloutFile *r) {
     size_t mirrored = now->N - rollout_drawn(now);
     if (mirrored) json_object_set_new(out, "mirror_images", json_integer((json_int_t)mirrored));
     if (now->body) json_object_set_new(out, "bodies", json_integer((json_int_t)count_bodies(now->body, now->N)));
-    size_t driven = count_bodies(r->drives.body, r->drives.count);
-    if (driven) json_object_set_new(out, "driven_bodies", json_integer((json_int_t)driven));
+    describe_drives(&r->drives, out);
     if (rollout_has_light(r))
         json_object_set_new(out, "light", json_pack("[f,f,f]", r->light[0], r->light[1], r->light[2]));
     if (r->set_count > 1) {

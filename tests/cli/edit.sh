@@ -18,6 +18,7 @@ expect 0 "  # at step 2 of a rollout (--step 2):" "" "$VPD" edit "$folder/b.h5" 
 # What is driven goes where it is told, also behind a list, a history and a file; the other object does not.
 expect 0 "1 edit (episode" "drive: " "$VPD" edit "$in" --do "drive: {label: object 0, velocity: [0, 0, 2.4], steps: 2}" -o "$folder/driven.h5"
 expect 0 "driven_bodies    1" "" "$VPD" inspect "$folder/driven.h5"
+expect_words "driven_steps     2" "$folder/stdout" "inspect of a driven body"
 expect 0 "  - drive: {label: \"object 0\", velocity: [0, 0, 2.4], steps: 2}" "" "$VPD" edit "$folder/driven.h5" --show-history
 expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/driven.h5" --steps 2 --threads 1 -o "$folder/driven2.h5"
 "$VPD" edit "$folder/driven2.h5" --step 2 --show-labels > "$folder/after"
