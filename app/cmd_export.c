@@ -19,8 +19,11 @@ static const Flag flags[] = {
     {.name = "half", .help = "of a checkpoint: in half precision (f16)"},
     {.name = "ply", .value = "FOLDER", .help = "of a rollout: one PLY file per step"},
     {.name = "npz", .value = "FILE", .help = "of a rollout: all arrays for numpy", .writes = "npz"},
-    {.name = "gltf", .value = "FILE.glb", .help = "of a rollout: animated points (binary glTF 2.0)", .writes = "glb"},
-    {.name = "usda", .value = "FILE.usda", .help = "of a rollout: animated points (USD text)", .writes = "usda"},
+    {.name = "gltf",
+     .value = "FILE.glb",
+     .help = "of a rollout: animated points, or surfaces of \"vpd sim run\" (binary glTF 2.0)",
+     .writes = "glb"},
+    {.name = "usda", .value = "FILE.usda", .help = "of a rollout: the same as USD text", .writes = "usda"},
     FLAG_FORCE,
     FLAG_JSON,
     {0},
@@ -132,8 +135,8 @@ const Command command_export = {
     .min_arguments = 1,
     .max_arguments = 1,
     .flags = flags,
-    .details =
-        "FILE is a checkpoint, a run's folder (its best, else its latest checkpoint), or what \"vpd rollout\" wrote.\n"
-        "docs/rollouts.md says what each format holds.",
+    .details = "FILE is a checkpoint, a run's folder (its best, else its latest checkpoint), or what \"vpd rollout\" "
+               "or \"vpd sim run\" wrote.\n"
+               "docs/rollouts.md says what each format holds.",
     .run = run_export,
 };

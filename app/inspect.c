@@ -146,6 +146,8 @@ static json_t *describe_rollout(const char *path, const RolloutFile *r) {
     if (!out) return NULL;
     size_t mirrored = now->N - rollout_drawn(now);
     if (mirrored) json_object_set_new(out, "mirror_images", json_integer((json_int_t)mirrored));
+    if (r->surface.triangles) json_object_set_new(out, "triangles", json_integer((json_int_t)r->surface.triangles));
+    if (r->surface.springs) json_object_set_new(out, "springs", json_integer((json_int_t)r->surface.springs));
     if (now->body) json_object_set_new(out, "bodies", json_integer((json_int_t)count_bodies(now->body, now->N)));
     describe_drives(&r->drives, out);
     if (rollout_has_light(r))

@@ -25,17 +25,6 @@ Status scene_spread_labels(EditScene *scene, Error *err) {
     return STATUS_OK;
 }
 
-// Line `label` of the names; *length is 0 if there is none.
-static const char *name_line(const RolloutFile *file, long label, size_t *length) {
-    const char *line = file->label_names ? file->label_names : "";
-    for (long i = 0; i < label && *line; i++) {
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
-    *length = strcspn(line, "\n");
-    return line;
-}
-
 static long named_count(const RolloutFile *file) {
     long lines = 0;
     for (const char *c = file->label_names ? file->label_names : ""; *c; c++) lines += *c == '\n' || !c[1];
@@ -43,10 +32,7 @@ static long named_count(const RolloutFile *file) {
 }
 
 void scene_label_name(const EditScene *scene, long label, char *out) {
-    size_t length;
-    const char *line = name_line(scene->file, label, &length);
-    if (length == 0) snprintf(out, EDIT_NAME_SIZE, "label %ld", label);
-    else snprintf(out, EDIT_NAME_SIZE, "%.*s", (int)(length < EDIT_NAME_SIZE ? length : EDIT_NAME_SIZE - 1), line);
+    rollout_label_name(scene->file, label, out, EDIT_NAME_SIZE);
 }
 
 // Number of particles with each label, (LABELS), malloc'ed.

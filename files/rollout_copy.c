@@ -63,6 +63,17 @@ size_t rollout_drawn(const RolloutSet *set) {
     return count;
 }
 
+void rollout_label_name(const RolloutFile *rollout, long label, char *out, size_t size) {
+    const char *line = rollout->label_names ? rollout->label_names : "";
+    for (long i = 0; i < label && *line; i++) {
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    const size_t length = strcspn(line, "\n");
+    if (length == 0) snprintf(out, size, "label %ld", label);
+    else snprintf(out, size, "%.*s", (int)(length < size ? length : size - 1), line);
+}
+
 void rollout_up(const RolloutSurface *s, const double *world_from_camera, size_t count, double up[3]) {
     const bool simulated = s && (s->triangles || s->springs || s->frames);
     memcpy(up, (double[]){0, 0, 1}, 3 * sizeof *up);

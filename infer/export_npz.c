@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { ENTRIES_MAX = 16, HEADER_MAX = 256, PARTS_MAX = 2 };
+enum { ENTRIES_MAX = 20, HEADER_MAX = 256, PARTS_MAX = 2 };
 
 // An array in one piece, or in two: step 0 and the steps after it are separate arrays.
 typedef struct Entry {
@@ -56,6 +56,13 @@ static void add_cameras(Archive *a, const RolloutFile *r) {
     add(a, "world_from_camera", "<f8", (size_t[]){F, V, 4, 4, 0}, r->world_from_camera, NULL);
 }
 
+static void add_surface(Archive *a, const RolloutFile *r) {
+    const RolloutSurface *s = &r->surface;
+    add(a, "triangles", "<i4", (size_t[]){s->triangles, 3, 0}, s->triangles ? s->triangle : NULL, NULL);
+    add(a, "springs", "<i4", (size_t[]){s->springs, 2, 0}, s->springs ? s->spring : NULL, NULL);
+    add(a, "touching", "|u1", (size_t[]){s->frames, r->sets[0].N, 0}, s->touching, NULL);
+}
+
 static void collect(Archive *a, const RolloutFile *r, const char *meta, const char *meta_type) {
     const RolloutSet *set = &r->sets[0];
     size_t N = set->N, D = set->D, S = r->steps + 1;
@@ -70,6 +77,7 @@ static void collect(Archive *a, const RolloutFile *r, const char *meta, const ch
     add(a, "background", "<f4", (size_t[]){3, 0}, r->background, NULL);
     add(a, "light", "<f8", (size_t[]){3, 0}, rollout_has_light(r) ? r->light : NULL, NULL);
     add(a, "bounds", "<f8", (size_t[]){2, 3, 0}, r->has_bounds ? r->bounds : NULL, NULL);
+    add_surface(a, r);
     if (r->V > 0) add_cameras(a, r);
     add(a, "meta", meta_type, (size_t[]){0}, meta, NULL);
 }

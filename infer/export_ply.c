@@ -7,14 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int write_header(const RolloutFile *r, size_t step, char *out, size_t size) {
+enum { HEADER = 640, TRIANGLE = 1 + 3 * sizeof(int32_t), SPRING = 2 * sizeof(int32_t) }; // bytes
+
+static int write_header(const RolloutFile *r, size_t step, char *out) {
     const RolloutSet *set = &r->sets[0];
-    return snprintf(out, size,
+    char faces[96] = "", edges[96] = "";
+    if (r->surface.triangles)
+        snprintf(faces, sizeof faces, "element face %zu\nproperty list uchar int vertex_indices\n",
+                 r->surface.triangles);
+    if (r->surface.springs)
+        snprintf(edges, sizeof edges, "element edge %zu\nproperty int vertex1\nproperty int vertex2\n",
+                 r->surface.springs);
+    return snprintf(out, HEADER,
                     "ply\nformat binary_little_endian 1.0\ncomment vpd, step %zu, %.9g s\nelement vertex %zu\n"
-                    "property float x\nproperty float y\nproperty float z\n%s%s%send_header\n",
+                    "property float x\nproperty float y\nproperty float z\n%s%s%s%s%send_header\n",
                     step, r->time[step], set->N,
                     set->colour ? "property uchar red\nproperty uchar green\nproperty uchar blue\n" : "",
-                    set->labels ? "property ushort label\n" : "", set->radius ? "property float radius\n" : "");
+                    set->labels ? "property ushort label\n" : "", set->radius ? "property float radius\n" : "", faces,
+                    edges);
 }
 
 static uint8_t *put(uint8_t *to, const void *from, size_t bytes) {
@@ -31,21 +41,33 @@ static void write_rows(const RolloutSet *set, const float *x, uint8_t *to) {
     }
 }
 
+// The same of every step.
+static void write_surface(const RolloutSurface *s, uint8_t *to) {
+    for (size_t i = 0; i < s->triangles; i++) {
+        *to++ = 3;
+        to = put(to, s->triangle + 3 * i, 3 * sizeof *s->triangle);
+    }
+    if (s->springs) put(to, s->spring, s->springs * SPRING);
+}
+
 Status export_ply(const RolloutFile *r, const char *folder, Error *err) {
     const RolloutSet *set = &r->sets[0];
-    size_t row = 12 + (set->colour ? 3 : 0) + (set->labels ? 2 : 0) + (set->radius ? 4 : 0), bytes;
+    const size_t row = 12 + (set->colour ? 3 : 0) + (set->labels ? 2 : 0) + (set->radius ? 4 : 0),
+                 surface = r->surface.triangles * TRIANGLE + r->surface.springs * SPRING;
+    size_t bytes;
     char path[FILE_PATH_SIZE], name[32];
-    enum { HEADER = 512 };
     Status status = file_make_folders(folder, err);
     if (status != STATUS_OK) return status;
-    uint8_t *memory = size_mul(row, set->N, &bytes) && size_add(bytes, HEADER, &bytes) ? malloc(bytes) : NULL;
+    bool fits = size_mul(row, set->N, &bytes) && size_add(bytes, surface, &bytes) && size_add(bytes, HEADER, &bytes);
+    uint8_t *memory = fits ? malloc(bytes) : NULL;
     if (!memory) return error_set(err, STATUS_FAILED, "%s: out of memory for %zu particles", folder, set->N);
     for (size_t step = 0; step <= r->steps && status == STATUS_OK; step++) {
-        size_t header = (size_t)write_header(r, step, (char *)memory, HEADER);
-        write_rows(set, rollout_positions(r, step), memory + header);
+        size_t used = (size_t)write_header(r, step, (char *)memory);
+        write_rows(set, rollout_positions(r, step), memory + used);
+        write_surface(&r->surface, memory + used + row * set->N);
         snprintf(name, sizeof name, "step_%04zu.ply", step);
         status = file_join(path, sizeof path, folder, name, err);
-        if (status == STATUS_OK) status = file_write_bytes(path, memory, header + row * set->N, err);
+        if (status == STATUS_OK) status = file_write_bytes(path, memory, used + row * set->N + surface, err);
     }
     free(memory);
     return status;

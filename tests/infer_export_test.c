@@ -68,6 +68,22 @@ static RolloutFile make_rollout(size_t steps, bool all) {
     return r;
 }
 
+// Particles 0, 1 and 2 are a flag; 3 and 4 are a chain. The flag's edge 0-1 is a spring too.
+static RolloutFile make_simulated(size_t steps) {
+    RolloutFile r = make_rollout(steps, true);
+    RolloutSurface *s = &r.surface;
+    memcpy(r.sets[0].labels, (uint16_t[N]){1, 1, 1, 2, 2}, N * sizeof(uint16_t));
+    r.label_names = strdup("background\nflag\n2 links\n");
+    *s = (RolloutSurface){.triangles = 1, .springs = 2, .frames = steps + 1};
+    s->triangle = memory(3 * sizeof *s->triangle);
+    s->spring = memory(4 * sizeof *s->spring);
+    s->touching = memory((steps + 1) * N);
+    memcpy(s->triangle, (int32_t[]){0, 2, 1}, 3 * sizeof *s->triangle);
+    memcpy(s->spring, (int32_t[]){0, 1, 4, 3}, 4 * sizeof *s->spring);
+    memset(s->touching, 1, (steps + 1) * N);
+    return r;
+}
+
 static char *read_all(const char *path, size_t *length) {
     Error err = {0};
     static char *text; // not on the stack: gcc takes the result for a pointer to it
@@ -118,6 +134,23 @@ static void ply(void **state) {
     }
     RolloutFile r = make_rollout(0, true);
     assert_status_error(export_ply(&r, "/proc/nothing", &err), STATUS_BAD_INPUT, err, "/proc/nothing");
+    rollout_file_free(&r);
+}
+
+static void ply_surface(void **state) {
+    (void)state;
+    Error err = {0};
+    size_t length;
+    RolloutFile r = make_simulated(STEPS);
+    assert_status_ok(export_ply(&r, place("surface"), &err), err);
+    char *text = read_all(place("surface/step_0002.ply"), &length), *body = strstr(text, "end_header\n");
+    assert_non_null(strstr(text, "property float radius\nelement face 1\nproperty list uchar int vertex_indices\n"
+                                 "element edge 2\nproperty int vertex1\nproperty int vertex2\nend_header\n"));
+    body += strlen("end_header\n") + (size_t)N * 21;
+    assert_int_equal(length - (size_t)(body - text), 13 + 16);
+    assert_memory_equal(body, ((uint8_t[]){3, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0}), 13);
+    assert_memory_equal(body + 13, r.surface.spring, 16);
+    free(text);
     rollout_file_free(&r);
 }
 
@@ -184,6 +217,25 @@ static void npz(void **state) {
     rollout_file_free(&r);
 }
 
+static void npz_surface(void **state) {
+    (void)state;
+    Error err = {0};
+    size_t length;
+    RolloutFile r = make_simulated(STEPS);
+    assert_status_ok(export_npz(&r, place("s.npz"), &err), err);
+    char *file = read_all(place("s.npz"), &length);
+    assert_memory_equal(
+        entry(file, length, "triangles.npy", "{'descr': '<i4', 'fortran_order': False, 'shape': (1,3), }", 12),
+        r.surface.triangle, 12);
+    assert_memory_equal(
+        entry(file, length, "springs.npy", "{'descr': '<i4', 'fortran_order': False, 'shape': (2,2), }", 16),
+        r.surface.spring, 16);
+    assert_non_null(
+        entry(file, length, "touching.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (4,5), }", 4 * N));
+    free(file);
+    rollout_file_free(&r);
+}
+
 // ---- glTF
 
 typedef struct Gltf {
@@ -209,7 +261,7 @@ static const json_t *item(const Gltf *g, const char *list, json_int_t i) {
 static const char *numbers(const Gltf *g, json_int_t accessor, json_int_t component, const char *type, size_t count) {
     const json_t *a = item(g, "accessors", accessor), *view = item(g, "bufferViews", integer(a, "bufferView"));
     size_t width = !strcmp(type, "SCALAR") ? 1 : (size_t)(type[3] - '0');
-    size_t bytes = count * width * (component == 5126 ? 4 : 2), offset = (size_t)integer(a, "byteOffset");
+    size_t bytes = count * width * (component == 5123 ? 2 : 4), offset = (size_t)integer(a, "byteOffset");
     assert_int_equal(integer(a, "componentType"), component);
     assert_string_equal(json_string_value(json_object_get(a, "type")), type);
     assert_int_equal(integer(a, "count"), count);
@@ -359,6 +411,79 @@ static void gltf(void **state) {
     rollout_file_free(&r);
 }
 
+static const json_t *primitive_of(const Gltf *g, json_int_t mesh, size_t k, const char *name) {
+    const json_t *out = json_array_get(json_object_get(item(g, "meshes", mesh), "primitives"), k);
+    assert_string_equal(json_string_value(json_object_get(item(g, "meshes", mesh), "name")), name);
+    assert_string_equal(json_string_value(json_object_get(item(g, "nodes", mesh + 1), "name")), name);
+    assert_int_equal(integer(item(g, "nodes", mesh + 1), "mesh"), mesh);
+    assert_non_null(out);
+    return out;
+}
+
+// A mesh and its targets are where the particles from `first` on are.
+static void check_targets(const Gltf *g, const json_t *primitive, const RolloutFile *r, size_t first, size_t count) {
+    const json_t *targets = json_object_get(primitive, "targets");
+    float x[3 * N], way[3 * N];
+    assert_int_equal(json_array_size(targets), r->steps);
+    memcpy(x, numbers(g, integer(json_object_get(primitive, "attributes"), "POSITION"), 5126, "VEC3", count),
+           12 * count);
+    assert_memory_equal(x, rollout_positions(r, 0) + 3 * first, 12 * count);
+    for (size_t step = 1; step <= r->steps; step++) {
+        const json_int_t accessor = integer(json_array_get(targets, step - 1), "POSITION");
+        memcpy(way, numbers(g, accessor, 5126, "VEC3", count), 12 * count);
+        assert_non_null(json_object_get(item(g, "accessors", accessor), "min"));
+        for (size_t i = 0; i < 3 * count; i++)
+            assert_close(x[i] + way[i], rollout_positions(r, step)[3 * first + i], 1e-6, 1e-6); // float
+    }
+}
+
+static void gltf_surface(void **state) {
+    (void)state;
+    Error err = {0};
+    for (size_t steps = 0; steps <= STEPS; steps++) {
+        RolloutFile r = make_simulated(steps);
+        uint32_t corner[3];
+        assert_status_ok(export_gltf(&r, place("s.glb"), &err), err);
+        Gltf g = open_gltf(place("s.glb"));
+        assert_int_equal(json_array_size(json_object_get(g.root, "nodes")), 3);
+        const json_t *flag = primitive_of(&g, 0, 0, "flag"), *points = primitive_of(&g, 1, 0, "2 links"),
+                     *springs = primitive_of(&g, 1, 1, "2 links");
+        assert_int_equal(json_array_size(json_object_get(item(&g, "meshes", 0), "primitives")), 1);
+        assert_int_equal(integer(flag, "mode"), 4);
+        assert_int_equal(integer(points, "mode"), 0);
+        assert_int_equal(integer(springs, "mode"), 1);
+        memcpy(corner, numbers(&g, integer(flag, "indices"), 5125, "SCALAR", 3), 12);
+        assert_memory_equal(corner, ((uint32_t[]){0, 2, 1}), 12);
+        memcpy(corner, numbers(&g, integer(springs, "indices"), 5125, "SCALAR", 2), 8);
+        assert_memory_equal(corner, ((uint32_t[]){1, 0}), 8); // of the chain's own vertices
+        check_targets(&g, flag, &r, 0, 3);
+        check_targets(&g, points, &r, 3, 2);
+        check_targets(&g, springs, &r, 3, 2);
+        assert_int_equal(json_object_get(g.root, "animations") != NULL, steps > 0);
+        if (steps) {
+            const json_t *animation = item(&g, "animations", 0), *channels = json_object_get(animation, "channels");
+            const json_t *sampler = json_array_get(json_object_get(animation, "samplers"), 0);
+            float weight[(STEPS + 1) * STEPS], time[STEPS + 1];
+            memcpy(time, numbers(&g, integer(sampler, "input"), 5126, "SCALAR", steps + 1), 4 * (steps + 1));
+            memcpy(weight, numbers(&g, integer(sampler, "output"), 5126, "SCALAR", (steps + 1) * steps),
+                   4 * (steps + 1) * steps);
+            assert_int_equal(json_array_size(channels), 2);
+            for (size_t k = 0; k <= steps; k++) {
+                assert_close(time[k], 0.25 * (double)k, 1e-6, 0);
+                for (size_t t = 0; t < steps; t++) assert_true(weight[k * steps + t] == (float)(t + 1 == k));
+            }
+        }
+        close_gltf(&g);
+        rollout_file_free(&r);
+    }
+    RolloutFile r = make_simulated(0);
+    r.steps = (size_t)1 << 16; // says so before it looks at them
+    assert_status_error(export_gltf(&r, place("b.glb"), &err), STATUS_BAD_INPUT, err,
+                        "exceed the 4 GiB limit of glTF files");
+    r.steps = 0;
+    rollout_file_free(&r);
+}
+
 // ---- USD
 
 static size_t count(const char *text, const char *end, char what) {
@@ -405,8 +530,39 @@ static void usda(void **state) {
     rollout_file_free(&r);
 }
 
+static void usda_surface(void **state) {
+    (void)state;
+    Error err = {0};
+    size_t length;
+    RolloutFile r = make_simulated(STEPS);
+    memcpy(r.sets[0].colour, (uint8_t[]){255, 0, 0, 255, 0, 0, 255, 0, 0}, 9); // the flag's; the chain has two
+    assert_status_ok(export_usda(&r, place("s.usda"), &err), err);
+    char *text = read_all(place("s.usda"), &length), *end = text + length;
+    for (const char *pair = "(){}[]"; *pair; pair += 2)
+        assert_int_equal(count(text, end, pair[0]), count(text, end, pair[1]));
+    assert_non_null(strstr(text, "defaultPrim = \"scene\""));
+    char *flag = strstr(text, "def Mesh \"flag\""), *chain = strstr(text, "def Xform \"_2_links\""),
+         *springs = strstr(text, "def BasisCurves \"_2_links_springs\"");
+    assert_true(flag && chain && springs && flag < chain && chain < springs);
+    assert_non_null(strstr(flag, "rel material:binding = </scene/materials/flag>"));
+    assert_non_null(strstr(flag, "int[] faceVertexIndices = [0, 2, 1]"));
+    assert_non_null(strstr(springs, "int[] curveVertexCounts = [2]"));
+    assert_non_null(strstr(springs, "int[] primvars:label = [2, 2]"));
+    assert_non_null(strstr(springs, "def Material \"flag\""));
+    assert_null(strstr(springs, "def Material \"_2_links\""));
+    char *at = strstr(springs, "point3f[] points.timeSamples"), *of = at ? strstr(at, " 3: [(") : NULL;
+    assert_non_null(of);
+    of += strlen(" 3: [(");
+    for (int c = 0; c < 3; c++, of += 2) // from particle 4 on
+        assert_true(strtof(of, &of) == rollout_positions(&r, 3)[12 + c]);
+    free(text);
+    rollout_file_free(&r);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ply), cmocka_unit_test(npz), cmocka_unit_test(gltf),
-                                       cmocka_unit_test(test_up), cmocka_unit_test(usda)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ply),         cmocka_unit_test(npz),          cmocka_unit_test(gltf),
+        cmocka_unit_test(test_up),     cmocka_unit_test(usda),         cmocka_unit_test(ply_surface),
+        cmocka_unit_test(npz_surface), cmocka_unit_test(gltf_surface), cmocka_unit_test(usda_surface)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

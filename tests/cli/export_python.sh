@@ -149,4 +149,72 @@ for name in sys.argv[1:]:
             print("not here:", error.name)
 END
 cat "$folder/read"
+
+# ---- what the simulator made: surfaces and springs
+expect 0 "*" "*" "$VPD" sim run "$VPD_SOURCE/scenes/cloth.yaml" -o "$folder/cloth.h5" --threads 1
+expect 0 "" "" "$VPD" export -q "$folder/cloth.h5" --ply "$folder/cloth" --npz "$folder/cloth.npz" --gltf "$folder/cloth.glb" --usda "$folder/cloth.usda"
+"$python" - "$folder/cloth" >"$folder/read" <<'END' || fail "other programs read other surfaces"
+import json, re, struct, sys
+import numpy as np
+name = sys.argv[1]
+with np.load(name + ".npz", allow_pickle=False) as z:
+    x, triangles, springs, labels = z["positions"], z["triangles"], z["springs"], z["labels"]
+    assert z["touching"].shape == x.shape[:2] and (labels[triangles] == 1).all() and triangles.max() < len(labels)
+flag, chain = np.flatnonzero(labels == 1), np.flatnonzero(labels == 2)
+of_chain = springs[labels[springs[:, 0]] == 2]
+assert len(flag) == 169 and len(triangles) == 288 and len(of_chain) == 4
+
+glb = open(name + ".glb", "rb").read()
+size = struct.unpack("<I", glb[12:16])[0]
+g, binary = json.loads(glb[20:20 + size]), glb[28 + size:]
+def array(i):
+    a = g["accessors"][i]
+    view, parts = g["bufferViews"][a["bufferView"]], {"SCALAR": 1, "VEC3": 3}[a["type"]]
+    out = np.frombuffer(binary, {5126: "<f4", 5125: "<u4"}[a["componentType"]], a["count"] * parts, view["byteOffset"] + a["byteOffset"])
+    return out.reshape(-1, parts)
+sampler = g["animations"][0]["samplers"][0]
+assert sampler["interpolation"] == "LINEAR"
+weights = array(sampler["output"]).reshape(len(x), -1)
+for mesh, own in zip(g["meshes"], (flag, chain)):
+    for primitive in mesh["primitives"]:
+        base = array(primitive["attributes"]["POSITION"])
+        ways = np.stack([array(t["POSITION"]) for t in primitive["targets"]])
+        assert np.allclose(base + np.tensordot(weights, ways, 1), x[:, own], atol=1e-6)
+surface, (points, lines) = g["meshes"][0]["primitives"][0], g["meshes"][1]["primitives"]
+assert np.array_equal(flag[array(surface["indices"])].reshape(-1, 3), triangles) and surface["mode"] == 4
+assert np.array_equal(chain[array(lines["indices"])].reshape(-1, 2), of_chain) and lines["mode"] == 1
+
+def by_trimesh():
+    import scipy, trimesh  # of scipy it needs edges in PLY
+    mesh = trimesh.load(name + "/step_0030.ply", process=False)
+    assert np.array_equal(mesh.faces, triangles) and np.allclose(mesh.vertices, x[30], atol=1e-7)
+    mesh = trimesh.load(name + ".glb", process=False).geometry["cloth"]
+    assert np.array_equal(flag[mesh.faces], triangles) and np.allclose(mesh.vertices, x[0][flag], atol=1e-7)
+
+def by_usd():
+    from pxr import Usd, UsdGeom
+    stage = Usd.Stage.Open(name + ".usda")
+    mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/scene/cloth"))
+    curves = UsdGeom.BasisCurves(stage.GetPrimAtPath("/scene/chain/chain_springs"))
+    points = UsdGeom.Points(stage.GetPrimAtPath("/scene/chain/chain_particles"))
+    assert np.array_equal(flag[np.array(mesh.GetFaceVertexIndicesAttr().Get())].reshape(-1, 3), triangles)
+    for step in range(len(x)):
+        assert np.array_equal(np.array(mesh.GetPointsAttr().Get(step)), x[step, flag])
+        assert np.array_equal(np.array(points.GetPointsAttr().Get(step)), x[step, chain])
+        assert np.array_equal(np.array(curves.GetPointsAttr().Get(step)), x[step, of_chain.ravel()])
+    try:
+        from pxr import UsdValidation
+    except ImportError:
+        return
+    found = UsdValidation.ValidationContext(UsdValidation.ValidationRegistry().GetOrLoadAllValidators()).Validate(stage)
+    assert not found, [(e.GetName(), e.GetMessage()) for e in found]
+
+for reader in (by_trimesh, by_usd):
+    try:
+        reader()
+        print("surfaces read", reader.__name__)
+    except ModuleNotFoundError as error:
+        print("not here:", error.name)
+END
+cat "$folder/read"
 finish
