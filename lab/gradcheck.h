@@ -3,8 +3,11 @@
 // with random weights. Each value of the table (sim/values.h) is changed along one random direction, all of its entries
 // at once; the loss is then a function of one number h, whose slope is known from the adjoint and from differences:
 // (L(h) - L(-h)) / 2h, or, where an entry is 0 and may not be less, (4 L(h) - L(2h) - 3 L(0)) / 2h.
-// Differences are always of f64. Where none of three step sizes fits, three smaller ones are taken: near a kink
-// (a contact that begins, friction that stops a particle) only short steps stay on one side of it.
+// Differences are always of f64. Where rounding hides the slope, as that of a stiffness in free flight, three larger
+// steps are taken: rounding is what
+// loss and gradient change by when the start is moved by a unit in the last place. Where none
+// of three step sizes fits, three smaller ones are taken: near a kink (a contact that begins, friction that stops a
+// particle) only short steps stay on one side of it.
 #ifndef VPD_LAB_GRADCHECK_H
 #define VPD_LAB_GRADCHECK_H
 
@@ -51,6 +54,11 @@ void gradcheck_judge(GradcheckRow *row, double limit);
 // Takes the differences of smaller steps for a row that is not right, where they say more: they are rounded more, so
 // those that agreed before stay unless a kink parts them from these.
 void gradcheck_refine(GradcheckRow *row, GradcheckRow *finer, double limit);
+// Judges a row of larger steps, for a slope that rounding hides, by the better of the first two: it is off by no more
+// than its rounding and its distance from the next, and the adjoint by `own`. A word is said only where all of that is
+// little, by the slope, or where the slope is a millionth (the limit) of `size` at most: the sum of the sizes of the
+// loss's terms.
+void gradcheck_judge_coarse(GradcheckRow *row, double own, double size, double limit);
 // Excuses a wrong row where the loss has a kink at the very point: the slopes to either side differ, and the gradient
 // is not ten times as far from their mean as they are apart. A body at rest has a kink at each step, of which the
 // adjoint takes one side, so it need not lie between the two. `up`, `down`: rows of differences to that side alone.

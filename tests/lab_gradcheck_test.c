@@ -12,6 +12,13 @@ static SimScene parse(const char *text) {
     return scene;
 }
 
+static const GradcheckRow *row_of(const Gradcheck *check, SimValue value) {
+    for (size_t i = 0; i < check->rows; i++)
+        if (check->row[i].value == value) return check->row + i;
+    fail_msg("no row for %s", sim_value_info[value].name);
+    return NULL;
+}
+
 // Bits of everything: cloth with bending from flat, a solid, damping and friction of 0, sliding on two planes.
 #define SCENE                                                                                                          \
     "frames: 3\nsubsteps: 40\ncontacts: {a: {k_e: 1e3, k_d: 2, k_f: 5, mu: 0.4}, b: {k_e: 500, fade: 0.01}}\n"         \
@@ -103,6 +110,46 @@ static void test_refine(void **state) {
     }
 }
 
+// Planted: larger steps are rounded less, so they show a wrong gradient that is next to 0.
+static void test_judge_coarse(void **state) {
+    static const struct {
+        double adjoint, difference[3], own;
+        GradcheckVerdict verdict;
+    } cases[] = {{1e-10, {2e-11, 1e-10, 1e-9}, 0, GRADCHECK_RIGHT},
+                 {1e-9, {2e-11, 1e-10, 1e-9}, 0, GRADCHECK_UNKNOWN},     // not far beyond rounding
+                 {1e-9, {2e-11, 1e-10, 1e-9}, 1e-9, GRADCHECK_RIGHT},    // the adjoint is rounded as much
+                 {1e-8, {2e-11, 1e-10, 1e-9}, 0, GRADCHECK_WRONG},       // smaller steps cannot tell it from 0
+                 {1.01e-6, {1e-6, 1e-6, 1e-6}, 0, GRADCHECK_WRONG},      // a hundredth too large
+                 {1e-6, {1.1e-6, 1.00005e-6, 1e-6}, 0, GRADCHECK_RIGHT}, // steps that are too large
+                 {0.5, {0.4, 0.6, 0.5}, 0, GRADCHECK_UNKNOWN},           // kinks
+                 {1e-3, {2, -3, 5}, 2, GRADCHECK_UNKNOWN},               // chaos
+                 {2e-3, {1e-3, 1e-3, 1e-3}, 1e-3, GRADCHECK_UNKNOWN}}; // its own rounding excuses nothing that matters
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        GradcheckRow row = {.adjoint = cases[i].adjoint};
+        for (int s = 0; s < 3; s++)
+            row.difference[s] = cases[i].difference[s], row.rounding[s] = 1e-11 * pow(10, s + 1);
+        gradcheck_judge_coarse(&row, cases[i].own, 30, 1e-6);
+        if (row.verdict != cases[i].verdict) fail_msg("case %zu: %s", i, gradcheck_verdicts[row.verdict]);
+    }
+}
+
+// Stiff elements enlarge the rounding of positions: differences at 1e-4 are of 1e-8, at 1e-1 of 1e-10 as they should.
+static void test_stiff(void **state) {
+    SimScene scene = parse("frames: 20\nsubsteps: 400\nobjects:\n  s: {box: {size: [0.2, 0.2, 0.2], cells: [1, 1, 1]}, "
+                           "density: 1000, solid: {young: 2e8, poisson: 0.35, k_d: 4}, velocity: [1, 0, 3], "
+                           "position: [0, 0, 1]}\n");
+    Gradcheck out;
+    Error err;
+    (void)state;
+    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
+    for (size_t i = 0; i < out.rows; i++)
+        if (out.row[i].verdict != GRADCHECK_RIGHT) fail_msg("%s", sim_value_info[out.row[i].value].name);
+    const GradcheckRow *mu = row_of(&out, SIM_TET_MU);
+    assert_true(mu->step[0] > 1e-2 && fabs(mu->difference[0]) < 1e-9);
+    scene_free(&scene);
+}
+
 // Planted: a kink at the very point excuses a gradient near the slopes beside it, and no other.
 static void test_judge_sides(void **state) {
     static const struct {
@@ -135,13 +182,6 @@ static void test_at_rest(void **state) {
         if (out.row[i].verdict == GRADCHECK_WRONG) fail_msg("%s", sim_value_info[out.row[i].value].name);
     assert_true(out.of[GRADCHECK_UNKNOWN] > 0);
     scene_free(&scene);
-}
-
-static const GradcheckRow *row_of(const Gradcheck *check, SimValue value) {
-    for (size_t i = 0; i < check->rows; i++)
-        if (check->row[i].value == value) return check->row + i;
-    fail_msg("no row for %s", sim_value_info[value].name);
-    return NULL;
 }
 
 // Damping that does not fade in makes the force jump at touch, and so does the loss when the step of touch changes.
@@ -227,9 +267,10 @@ static void test_explodes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_values), cmocka_unit_test(test_far_above),   cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_refine),     cmocka_unit_test(test_judge_sides), cmocka_unit_test(test_at_rest),
-        cmocka_unit_test(test_kinks),      cmocka_unit_test(test_near_kinks),  cmocka_unit_test(test_f32_alone),
-        cmocka_unit_test(test_record),     cmocka_unit_test(test_explodes)};
+        cmocka_unit_test(test_all_values),   cmocka_unit_test(test_far_above),   cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_refine),       cmocka_unit_test(test_judge_sides), cmocka_unit_test(test_at_rest),
+        cmocka_unit_test(test_kinks),        cmocka_unit_test(test_near_kinks),  cmocka_unit_test(test_f32_alone),
+        cmocka_unit_test(test_judge_coarse), cmocka_unit_test(test_stiff),       cmocka_unit_test(test_record),
+        cmocka_unit_test(test_explodes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
