@@ -75,7 +75,9 @@ Status output_check_frames(const CommandLine *line, const char *path, size_t cou
 }
 
 static Status check_ending(const CommandLine *line, const FlagValue *given, Error *err) {
-    bool folder = line->ranks && !strcmp(given->flag->writes, "vpd-dataset"); // of several processes
+    const bool dataset = !strcmp(given->flag->writes, "vpd-dataset"); // several processes write a folder of them
+    const bool folder =
+        dataset ? line->ranks != NULL : !strcmp(line->command->name, "rollout") && command_text(line, "split", NULL);
     const char *ending = folder ? NULL : output_missing_ending(given->value, given->flag->writes);
     if (!ending) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT, "%s: expected a name that ends in %s, which is what --%s writes",

@@ -10,7 +10,7 @@
 // of every kind, and so is one that cannot be read.
 bool output_is_of_kind(const char *path, const char *list);
 
-// The ending that the name of a file of the one kind in `list` must have and `path` lacks; NULL: its name is good.
+// The ending that the name of a file of the kinds in `list` must have and `path` lacks; NULL: its name is good.
 const char *output_missing_ending(const char *path, const char *list);
 
 // "a data set, a GIF or an MP4 film": the kinds in the list, as they are listed in the source. Returns `words`.

@@ -300,8 +300,12 @@ static void rollouts_are_exported(void **state) {
     assert_vpd_error(vpd_rollout_export(NULL, VPD_EXPORT_NPZ, "x", &err), VPD_BAD_INPUT, err, "rollout: expected");
     assert_vpd_error(vpd_rollout_export(rollout, (vpd_export_format)-1, "x", &err), VPD_BAD_INPUT, err, "found -1");
     assert_vpd_error(vpd_rollout_export(rollout, VPD_EXPORT_NPZ, NULL, &err), VPD_BAD_INPUT, err, "path: expected");
-    assert_vpd_error(vpd_rollout_export(world_place("data.h5"), VPD_EXPORT_NPZ, "x", &err), VPD_BAD_INPUT, err,
-                     "vpd-rollout");
+    assert_vpd_error(vpd_rollout_export(world_place("data.h5"), VPD_EXPORT_NPZ, world_place("x.npz"), &err),
+                     VPD_BAD_INPUT, err, "vpd-rollout");
+    assert_vpd_error(vpd_scene_export(scene, VPD_EXPORT_NPZ, world_place("out.txt"), &err), VPD_BAD_INPUT, err,
+                     "out.txt: expected a name that ends in .npz");
+    assert_vpd_error(vpd_scene_write(scene, world_place("out.npy"), &err), VPD_BAD_INPUT, err,
+                     "out.npy: expected a name that ends in .h5");
     assert_vpd_error(vpd_scene_export(scene, VPD_EXPORT_NPZ, world_place("data.h5"), &err), VPD_BAD_INPUT, err,
                      "is not a ZIP archive (.npz, .zip)");
     assert_vpd_error(vpd_scene_write(scene, world_place("data.h5"), &err), VPD_BAD_INPUT, err, "is not a rollout");

@@ -19,21 +19,21 @@ echo nothing >"$folder/run/checkpoints/step_00000020.h5"
 expect 0 "" "warning: skipped: $folder/run/checkpoints/step_00000020.h5" "$VPD" export "$folder/run" --safetensors "$folder/c.safetensors"
 cmp -s "$folder/a.safetensors" "$folder/c.safetensors" || fail "the run's folder gives other weights"
 
-expect 2 "" "an argument is missing" "$VPD" export --safetensors "$folder/x"
+expect 2 "" "an argument is missing" "$VPD" export --safetensors "$folder/x.safetensors"
 expect 2 "" "export of a checkpoint needs --safetensors FILE or --checkpoint FILE" "$VPD" export "$seeds/training.h5"
 expect 2 "" "is a checkpoint, which has no such export" "$VPD" export "$seeds/training.h5" --ply "$folder/x"
-expect 2 "" "absent.h5" "$VPD" export "$folder/absent.h5" --safetensors "$folder/x"
-expect 2 "" "expected an HDF5 file" "$VPD" export "$0" --safetensors "$folder/x"
-expect 2 "" "was the run ever saved?" "$VPD" export "$folder" --safetensors "$folder/x"
-expect 2 "" "for publication" "$VPD" export "$folder/p.h5" --raw --safetensors "$folder/x"
-expect 2 "" "/nowhere/x" "$VPD" export "$seeds/training.h5" --safetensors /nowhere/x
+expect 2 "" "absent.h5" "$VPD" export "$folder/absent.h5" --safetensors "$folder/x.safetensors"
+expect 2 "" "expected an HDF5 file" "$VPD" export "$0" --safetensors "$folder/x.safetensors"
+expect 2 "" "was the run ever saved?" "$VPD" export "$folder" --safetensors "$folder/x.safetensors"
+expect 2 "" "for publication" "$VPD" export "$folder/p.h5" --raw --safetensors "$folder/x.safetensors"
+expect 2 "" "/nowhere/x" "$VPD" export "$seeds/training.h5" --safetensors /nowhere/x.safetensors
 head -c 9000 "$seeds/training.h5" >"$folder/cut.h5"
-expect 2 "" "cut short" "$VPD" export "$folder/cut.h5" --safetensors "$folder/x"
-[ -e "$folder/x" ] && fail "a failed export left a file"
+expect 2 "" "cut short" "$VPD" export "$folder/cut.h5" --safetensors "$folder/x.safetensors"
+[ -e "$folder/x.safetensors" ] && fail "a failed export left a file"
 
 # A full disk: status 1, and the file that was there stays.
-cp "$folder/a.safetensors" "$folder/kept"
-(ulimit -f 1; trap '' XFSZ; "$VPD" export -q "$seeds/training.h5" --safetensors "$folder/kept" 2>"$folder/stderr2"; echo $? >"$folder/status")
+cp "$folder/a.safetensors" "$folder/kept.safetensors"
+(ulimit -f 1; trap '' XFSZ; "$VPD" export -q "$seeds/training.h5" --safetensors "$folder/kept.safetensors" 2>"$folder/stderr2"; echo $? >"$folder/status")
 [ "$(cat "$folder/status")" = 1 ] || fail "a full disk is status $(cat "$folder/status"), not 1: $(cat "$folder/stderr2")"
-cmp -s "$folder/a.safetensors" "$folder/kept" || fail "a full disk harmed the earlier file"
+cmp -s "$folder/a.safetensors" "$folder/kept.safetensors" || fail "a full disk harmed the earlier file"
 finish

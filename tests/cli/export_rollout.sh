@@ -13,20 +13,22 @@ expect 0 "" "" "$VPD" export -q "$out" --npz "$folder/b.npz"
 cmp -s "$folder/a.npz" "$folder/b.npz" || fail "two exports of one rollout differ"
 
 expect 2 "" "export of a rollout needs --ply FOLDER" "$VPD" export "$out"
-expect 2 "" "--half: $out is a rollout, which has no such export" "$VPD" export "$out" --half --npz "$folder/x"
-expect 2 "" "--safetensors: $out is a rollout" "$VPD" export "$out" --safetensors "$folder/x"
+expect 2 "" "--half: $out is a rollout, which has no such export" "$VPD" export "$out" --half --npz "$folder/x.npz"
+expect 2 "" "--safetensors: $out is a rollout" "$VPD" export "$out" --safetensors "$folder/x.safetensors"
 expect 2 "" "/nowhere/x" "$VPD" export "$out" --gltf /nowhere/x.glb
 expect 2 "" "x.usdc: expected a name that ends in .usda, which is what --usda writes" "$VPD" export "$out" --usda "$folder/x.usdc"
 expect 2 "" "x.usdz: expected a name that ends in .usda" "$VPD" export "$out" --force --usda "$folder/x.usdz"
 expect 2 "" "x.obj: expected a name that ends in .glb, which is what --gltf writes" "$VPD" export "$out" --gltf "$folder/x.obj"
+expect 2 "" "x.txt: expected a name that ends in .npz, which is what --npz writes" "$VPD" export "$out" --npz "$folder/x.txt"
+expect 2 "" "x.npz: expected a name that ends in .h5, which is what --output writes" "$VPD" rollout "$run" "$out" --steps 1 -o "$folder/x.npz"
 expect 0 "" "" "$VPD" export -q "$out" --usda "$folder/a.usd"
 expect 2 "" 'expected a rollout (format "vpd-rollout"), found a data set' "$VPD" export "$data" --gltf "$folder/x.glb"
-expect 2 "" "expected a checkpoint" "$VPD" export "$data" --safetensors "$folder/x"
+expect 2 "" "expected a checkpoint" "$VPD" export "$data" --safetensors "$folder/x.safetensors"
 expect 2 "" "a.npz" "$VPD" export "$out" --ply "$folder/a.npz"
 head -c 3000 "$out" >"$folder/cut.h5"
-expect 2 "" "cut.h5" "$VPD" export "$folder/cut.h5" --npz "$folder/x"
+expect 2 "" "cut.h5" "$VPD" export "$folder/cut.h5" --npz "$folder/x.npz"
 [ -n "$(find "$folder" -name "x*")" ] && fail "a failed export left a file"
-for kind in npz:kept gltf:kept.glb usda:kept.usda; do # a full disk: status 1, and the file that was there stays
+for kind in npz:kept.npz gltf:kept.glb usda:kept.usda; do # a full disk: status 1, and the file that was there stays
   kept=$folder/${kind#*:}
   echo before >"$kept"
   (ulimit -f 1; trap '' XFSZ; "$VPD" export -q "$out" --force --"${kind%:*}" "$kept" 2>"$folder/stderr2"; echo $? >"$folder/status")

@@ -62,7 +62,10 @@ scene 's/box: .*/mesh: {file: a.node}/'
 printf '4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1e-9\n' >"$folder/a.node"
 printf '1 4 0\n1 1 2 3 4\n' >"$folder/a.ele"
 wrong "a.node: tetrahedron 1 is flat"
+sed '/^planes:/,/^objects:/{/^objects:/!d}' "$scenes/ball.yaml" >"$folder/air.yaml"
+expect 0 "*" "nothing is touched" "$VPD" sim run "$folder/air.yaml" -o "$folder/air.h5"
 expect 2 "" "sim run needs --output FILE.h5" "$VPD" sim run "$scenes/beam.yaml"
+expect 2 "" "x.npz: expected a name that ends in .h5, which is what --output writes" "$VPD" sim run "$scenes/beam.yaml" -o "$folder/x.npz"
 expect 2 "" "expected a scene in YAML" "$VPD" sim run "$folder/beam.h5" -o "$folder/x.h5"
 expect 2 "" "there_is_none.yaml" "$VPD" sim gradcheck "$folder/there_is_none.yaml"
 finish

@@ -86,6 +86,7 @@ wrong "needs --data FILE.h5" "$scene"
 wrong "has 36 particles, and $VPD_SOURCE/scenes/ball.yaml" "$VPD_SOURCE/scenes/ball.yaml" --data "$folder/throw.h5" --free ball.density
 wrong "a rollout file has no pictures" "$scene" --data "$folder/throw.h5" --compare depth
 wrong "--compare colours: expected states, colour, depth or mask" "$scene" --data "$folder/throw.h5" --compare colours
+expect 2 "" "x.h5: expected a name that ends in .yaml, which is what --output writes" "$VPD" sim fit "$scene" --data "$folder/throw.h5" -o "$folder/x.h5"
 wrong "x.png: expected a name that ends in .svg" "$scene" --data "$folder/throw.h5" --plot "$folder/x.png"
 wrong "there is nothing to resume" "$scene" --data "$folder/throw.h5" --resume
 sed 's/^fps: .*/fps: 25/' "$scene" >"$folder/slow.yaml"
