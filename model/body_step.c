@@ -253,6 +253,27 @@ static Status fill(Tape *tape, BodyStep *step, size_t scenes, SceneBodies *const
     return status;
 }
 
+// With fewer nodes each, threads wait for one another longer than they work (docs/performance.md).
+enum { NODES_OF_A_THREAD = 256 };
+
+static int useful_threads(int threads, size_t nodes) {
+    size_t most = nodes / NODES_OF_A_THREAD;
+    return most < 1 ? 1 : most < (size_t)threads ? (int)most : threads;
+}
+
+// The motions of all bodies of the set.
+static void find_motions(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step,
+                         RigidMotion *motion) {
+    Error err;
+    int threads = tape->device->threads, useful = useful_threads(threads, step->set.nodes);
+    Status status = body_inputs_make(&step->set, scales, useful, &step->inputs, &err);
+    if (status != STATUS_OK) device_fail(tape->device, status, "%s", err.text);
+    tape->device->threads = useful;
+    const real *output = tape->device->failed ? NULL : predict(tape, network, step);
+    tape->device->threads = threads;
+    if (!tape->device->failed) body_motions(&step->set, scales, useful, &step->inputs, output, motion);
+}
+
 void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step, size_t scenes,
                SceneBodies *const *bodies) {
     BodySet *set = &step->set;
@@ -262,11 +283,9 @@ void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales,
     Status status = fill(tape, step, scenes, bodies, index, &err);
     RigidMotion *motion = tape_context(tape, (set->bodies + 1) * sizeof *motion);
     if (status == STATUS_OK && set->nodes == 0) return;
-    if (status == STATUS_OK) status = body_inputs_make(set, scales, tape->device->threads, &step->inputs, &err);
     if (status != STATUS_OK) device_fail(tape->device, status, "%s", err.text);
-    const real *output = tape->device->failed ? NULL : predict(tape, network, step);
+    if (!tape->device->failed) find_motions(tape, network, scales, step, motion);
     if (tape->device->failed) return;
-    body_motions(set, scales, tape->device->threads, &step->inputs, output, motion);
     for (size_t s = 0; s < scenes; s++)
         if (index[s]) move_particles(motion, index[s], bodies[s]);
 }
