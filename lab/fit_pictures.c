@@ -76,7 +76,7 @@ static bool allocate(FitPictures *p) {
     p->live = calloc(values, sizeof *p->live);
     p->moved = calloc(3 * p->scene.model.particles, sizeof *p->moved);
     p->slope = calloc(3 * p->scene.model.particles, sizeof *p->slope);
-    p->line = calloc((size_t)p->frames.H + (size_t)p->frames.W, sizeof *p->line);
+    p->line = calloc(p->pixels, 3 * sizeof *p->line);
     return good && p->line && p->residual && p->loss && p->live && p->moved && p->slope;
 }
 
@@ -187,17 +187,19 @@ static double residual_of(const FitPictures *p, int part, double drawn, size_t i
 
 // ---- blur
 
-// Gaussian of `count` values that are `apart` apart; 0 outside, so that it is its own adjoint.
-static void blur_line(double *values, size_t count, size_t apart, double sigma, double *line) {
+// Gaussian of `count` rows of `width` values; 0 outside, so that it is its own adjoint. line: (count*width)
+static void blur_rows(double *values, size_t count, size_t width, double sigma, double *line) {
     const long reach = lround(3 * sigma), n = (long)count;
     double sum = 0;
     for (long k = -reach; k <= reach; k++) sum += exp(-0.5 * (double)(k * k) / (sigma * sigma));
-    memset(line, 0, count * sizeof *line);
+    memset(line, 0, count * width * sizeof *line);
     for (long k = -reach; k <= reach; k++) {
         const double weight = exp(-0.5 * (double)(k * k) / (sigma * sigma)) / sum;
-        for (long i = k > 0 ? k : 0; i < (k < 0 ? n + k : n); i++) line[i] += weight * values[(size_t)(i - k) * apart];
+        const size_t to = k > 0 ? (size_t)k : 0, from = k < 0 ? (size_t)-k : 0;
+        const size_t rows = labs(k) < n ? (size_t)(n - labs(k)) : 0;
+        for (size_t i = 0; i < rows * width; i++) line[to * width + i] += weight * values[from * width + i];
     }
-    for (size_t i = 0; i < count; i++) values[i * apart] = line[i];
+    memcpy(values, line, count * width * sizeof *values);
 }
 
 // All compared parts of a picture (values).
@@ -206,10 +208,8 @@ static void blur(const FitPictures *p, double *values) {
     for (int k = 0; k < PARTS && p->blur > 0; k++) {
         if (!p->seen[0][k]) continue;
         const size_t C = channels(k);
-        for (size_t c = 0; c < C; c++) {
-            for (size_t y = 0; y < H; y++) blur_line(values + y * W * C + c, W, C, p->blur, p->line);
-            for (size_t x = 0; x < W; x++) blur_line(values + x * C + c, H, W * C, p->blur, p->line);
-        }
+        for (size_t y = 0; y < H; y++) blur_rows(values + y * W * C, W, C, p->blur, p->line);
+        blur_rows(values, H, W * C, p->blur, p->line);
         values += H * W * C;
     }
 }

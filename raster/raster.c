@@ -152,12 +152,15 @@ static bool find_centres(Raster *r) {
 static void shrink(const Raster *r, const double *from, int channels, double *to) {
     size_t n = (size_t)r->options.samples, W = (size_t)r->pixels.W, C = (size_t)channels;
     if (n == 1) memcpy(to, from, count_samples(&r->pixels) * C * sizeof *to);
-    for (size_t y = 0; n > 1 && y < (size_t)r->pixels.H; y++)
-        for (size_t i = 0; i < W * C; i++) {
+    for (size_t i = 0; n > 1 && i < (size_t)r->pixels.H * W; i++) {
+        const double *first = from + (i / W * n * W + i % W) * n * C;
+        for (size_t c = 0; c < C; c++) {
             double sum = 0;
-            for (size_t k = 0; k < n * n; k++) sum += from[((y * n + k / n) * W * n + i / C * n + k % n) * C + i % C];
-            to[y * W * C + i] = sum / (double)(n * n);
+            for (size_t y = 0; y < n; y++)
+                for (size_t x = 0; x < n; x++) sum += first[(y * W * n + x) * C + c];
+            to[i * C + c] = sum / (double)(n * n);
         }
+    }
 }
 
 static void spread(const Raster *r, const double *from, int channels, double *to) {

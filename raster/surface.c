@@ -58,6 +58,9 @@ static void point_back(const SurfaceFace *face, const SurfacePoint *s, const dou
 // ---- colour
 
 typedef struct SurfaceColour {
+    bool known; // `in` and `corner` are those of this face and these shadows: of samples side by side they often are
+    size_t face;
+    unsigned shadow;
     bool in[1 + RASTER_SHADOWS];         // sets that reach the sample
     double corner[3][RASTER_ATTRIBUTES]; // their sums
     double attribute[RASTER_ATTRIBUTES], texel[3], colour[3];
@@ -65,17 +68,27 @@ typedef struct SurfaceColour {
     TexturePlace place;
 } SurfaceColour;
 
-static void surface_colour(const Surface *surface, const Prepared *p, size_t sample, size_t f, const SurfacePoint *at,
-                           SurfaceColour *out) {
+static void take_corners(const Prepared *p, size_t f, unsigned shadow, SurfaceColour *out) {
     const RasterFaces *faces = &p->faces;
-    size_t A = (size_t)faces->attributes;
-    memset(out, 0, sizeof *out);
+    const size_t A = (size_t)faces->attributes;
+    memset(out->corner, 0, sizeof out->corner);
     for (int set = 0; set < p->sets; set++) {
-        out->in[set] = set == 0 || !surface->shadow || !(surface->shadow[sample] >> (set - 1) & 1);
+        out->in[set] = set == 0 || !(shadow >> (set - 1) & 1);
         const double *from = faces->attribute + ((size_t)set * faces->count + f) * 3 * A;
         for (size_t k = 0; k < 3 && out->in[set]; k++)
             for (size_t i = 0; i < A; i++) out->corner[k][i] += from[k * A + i];
     }
+    out->known = true, out->face = f, out->shadow = shadow;
+}
+
+// `out` is of a sample before, or not known.
+static void surface_colour(const Surface *surface, const Prepared *p, size_t sample, size_t f, const SurfacePoint *at,
+                           SurfaceColour *out) {
+    const RasterFaces *faces = &p->faces;
+    const size_t A = (size_t)faces->attributes;
+    const unsigned shadow = surface->shadow ? surface->shadow[sample] : 0;
+    if (!out->known || out->face != f || out->shadow != shadow) take_corners(p, f, shadow, out);
+    memset(out->attribute, 0, sizeof out->attribute);
     for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < A; i++) out->attribute[i] += at->b[k] * out->corner[k][i];
     out->texture = faces->texture[f] < 0 ? NULL : faces->textures + faces->texture[f];
@@ -109,10 +122,10 @@ void raster_surface_draw(const Surface *surface, const Prepared *p, double *colo
 #pragma omp parallel for schedule(dynamic, 8) num_threads(p->threads)
     for (int row = 0; row < grid->H; row++) {
         SurfaceFace face = {.place = NULL};
+        SurfaceColour shown = {.known = false};
         for (int column = 0; column < grid->W; column++) {
             size_t sample = (size_t)row * (size_t)grid->W + (size_t)column;
             int32_t f = surface_face(surface, sample);
-            SurfaceColour shown;
             SurfacePoint at = {.z = 0};
             memcpy(shown.colour, p->scene->background, sizeof shown.colour);
             if (f >= 0) {
@@ -145,7 +158,7 @@ static void sample_back(const SurfaceBack *b, int row, int column, int part) {
     SurfaceFace face = {.place = NULL};
     SurfacePoint at = raster_surface_point(&face, place, raster_grid_x(grid, column), raster_grid_y(grid, row));
     if (b->colour_grad) {
-        SurfaceColour shown;
+        SurfaceColour shown = {.known = false};
         const RasterTexelSums *t = b->texels;
         surface_colour(b->surface, p, sample, (size_t)f, &at, &shown);
         double *texel_grad =
