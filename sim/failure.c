@@ -45,13 +45,14 @@ static void look(const Sim *sim, const char *before, SimKind kind, size_t scene,
 }
 
 Status sim_failure(const Sim *sim, const char *before, const char *after, size_t step, Error *err) {
-    static const char *const names[SIM_KINDS] = {"spring", "tet", "hinge"};
+    static const char *const names[SIM_KINDS] = {"spring", "tetrahedron", "hinge"};
     const size_t bad = first_bad(sim, after), N = sim->model.particles;
     Worst worst = {.speed = -1};
     for (int k = 0; k < SIM_KINDS; k++) look(sim, before, (SimKind)k, bad / N, bad % N, &worst);
-    char element[64] = "";
+    char element[64] = "", scene[32] = "";
+    if (sim->model.scenes > 1) snprintf(scene, sizeof scene, " of scene %zu", bad / N);
     if (worst.speed >= 0) snprintf(element, sizeof element, " (%s %zu)", names[worst.kind], worst.element);
     return error_set(err, STATUS_FAILED,
-                     "step %zu: the state of particle %zu%s of scene %zu is not finite; a smaller time step may help",
-                     step, bad % N, element, bad / N);
+                     "step %zu: the state of particle %zu%s%s is not finite; a smaller time step may help", step,
+                     bad % N, element, scene);
 }
