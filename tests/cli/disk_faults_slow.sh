@@ -53,11 +53,11 @@ faults() {
   done
 }
 
-made=$folder/made.h5 # data sets have this ending
+made=$folder/made.h5
 faults "data subset" "$VPD" data subset -q "$data" --split train:1 --frames 3 -o "$made"
-made=$folder/made
 faults rollout "$VPD" rollout -q "$run" "$data" --steps 2 -o "$made"
 faults "export --checkpoint" "$VPD" export -q "$run" --checkpoint "$made"
+made=$folder/made.safetensors
 faults "export --safetensors" "$VPD" export -q "$run" --safetensors "$made"
 faults "eval -o" "$VPD" eval -q "$run" "$data" --starts 3 --steps 2 -o "$made"
 echo "$total faults"
