@@ -271,14 +271,15 @@ class Library(unittest.TestCase):
             for name in ("out.npz", "out.glb", "out.usda", "out_ply"):
                 scene.export(place / name)
                 vpd.export_rollout(ROLLOUT, place / f"again_{name}")
-            scene.export(place / "named", "npz")
+            scene.export(place / "named.npz", "npz")
             with np.load(place / "out.npz") as arrays:
                 np.testing.assert_array_equal(arrays["positions"][2], scene.positions(2))
             for name in ("out.npz", "out.glb", "out.usda"):
                 self.assertEqual((place / name).read_bytes(), (place / f"again_{name}").read_bytes())
-            self.assertEqual((place / "named").read_bytes(), (place / "out.npz").read_bytes())
+            self.assertEqual((place / "named.npz").read_bytes(), (place / "out.npz").read_bytes())
             self.assertEqual(len(list((place / "out_ply").glob("*.ply"))), scene.steps + 1)
-            for wrong, words in ((lambda: scene.export(place / "out.obj"), "out.obj: expected FILE.npz"),
+            for wrong, words in ((lambda: scene.export(place / "named", "npz"), "named: expected a name that ends in .npz"),
+                                 (lambda: scene.export(place / "out.obj"), "out.obj: expected FILE.npz"),
                                  (lambda: scene.export(place / "x.npz", "obj"), "format= one of ply, npz, gltf, usda"),
                                  (lambda: vpd.export_rollout(DATA, place / "x.npz"), "vpd-rollout")):
                 with self.assertRaisesRegex(vpd.InputError, words):
