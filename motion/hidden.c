@@ -260,7 +260,8 @@ Status hidden_add(Tape *tape, size_t count, const Observation *const *observatio
                   PointCloud *now, Hidden *out, Error *err) {
     Frame *frames = tape_context(tape, (count + 1) * sizeof *frames);
     size_t seen = 0, hidden = 0;
-    for (size_t s = 0; frames && s < count; s++) {
+    if (!frames) return device_status(tape->device, err);
+    for (size_t s = 0; s < count; s++) {
         Frame *f = &frames[s];
         size_t moving = count_moving(&now[s]), points = moving ? now[s].count : 0;
         *f = (Frame){.moving = moving,
@@ -276,7 +277,7 @@ Status hidden_add(Tape *tape, size_t count, const Observation *const *observatio
     if (status == STATUS_OK) status = find_frames(tape, count, observations, extent, now, frames, err);
     for (size_t s = 0; s < count && status == STATUS_OK; s++)
         for (size_t k = 0; k < frames[s].planes.count; k++) add_plane(&frames[s], (int32_t)k, &looks);
-    for (size_t s = 0; frames && s < count; s++) views_free(&frames[s].views);
+    for (size_t s = 0; s < count; s++) views_free(&frames[s].views);
     if (status != STATUS_OK) return status;
     find_looks(tape, &looks);
     status = device_status(tape->device, err);
