@@ -72,7 +72,8 @@ static json_t *count_labels(const RolloutFile *r) {
         int length = (int)strcspn(line, "\n");
         if (length > 0) snprintf(name, sizeof name, "%.*s", length, line);
         else snprintf(name, sizeof name, "label %zu", label);
-        if (counts[label]) json_object_set_new(out, name, json_integer((json_int_t)counts[label]));
+        const json_int_t before = json_integer_value(json_object_get(out, name)); // of a label with the same name
+        if (counts[label]) json_object_set_new(out, name, json_integer(before + (json_int_t)counts[label]));
         line += (size_t)length + (line[length] == '\n');
     }
     free(counts);

@@ -5,12 +5,18 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 json_t *json_finite(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 json_t *json_text(const char *words) {
     json_t *value = json_string(words ? words : "");
+    char *plain = value ? NULL : strdup(words ? words : "");
+    for (char *c = plain; c && *c; c++)
+        if ((unsigned char)*c > 127) *c = '?';
+    if (plain) value = json_string(plain);
+    free(plain);
     return value ? value : json_string("");
 }
 

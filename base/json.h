@@ -11,7 +11,7 @@
 // A number that is written with 9 digits (exact for a float); null for NaN and infinities, which JSON lacks.
 json_t *json_finite(double value);
 
-// A text; "" for NULL and for what is no UTF-8.
+// A text; "" for NULL. Of what is no UTF-8, bytes that are not ASCII become "?".
 json_t *json_text(const char *words);
 
 // Writes `object` on one line and releases the reference, also on failure. NULL (no memory) fails.

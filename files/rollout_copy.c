@@ -69,9 +69,11 @@ void rollout_label_name(const RolloutFile *rollout, long label, char *out, size_
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
-    const size_t length = strcspn(line, "\n");
+    size_t length = strcspn(line, "\n");
+    if (length >= size)
+        for (length = size - 1; length > 0 && ((unsigned char)line[length] & 0xC0) == 0x80;) length--;
     if (length == 0) snprintf(out, size, "label %ld", label);
-    else snprintf(out, size, "%.*s", (int)(length < size ? length : size - 1), line);
+    else snprintf(out, size, "%.*s", (int)length, line);
 }
 
 void rollout_up(const RolloutSurface *s, const double *world_from_camera, size_t count, double up[3]) {

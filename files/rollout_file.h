@@ -110,7 +110,7 @@ void rollout_up(const RolloutSurface *surface, const double *world_from_camera, 
 bool rollout_has_light(const RolloutFile *rollout);
 // Number of particles of a set without its mirror images, which come last where an episode was encoded.
 size_t rollout_drawn(const RolloutSet *set);
-// A label's line of label_names, cut to `size` bytes; "label 3" where it has none.
+// A label's line of label_names, cut to `size` bytes or to whole letters of UTF-8; "label 3" where it has none.
 void rollout_label_name(const RolloutFile *rollout, long label, char *out, size_t size);
 // A copy in its own memory.
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);

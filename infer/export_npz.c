@@ -205,11 +205,11 @@ static bool write_archive(FILE *file, void *context) {
 
 Status export_npz(const RolloutFile *r, const char *path, Error *err) {
     char type[32];
-    json_t *meta =
-        json_pack("{s:s s:s s:s s:s s:i s:i s:o s:s s:s}", "checkpoint", r->checkpoint, "checkpoint_hash",
-                  r->checkpoint_hash, "dataset", r->dataset, "episode", r->episode, "first_frame", r->first_frame,
-                  "frame_stride", r->frame_stride, "time_step", json_finite(r->time_step), "label_names",
-                  r->label_names ? r->label_names : "", "edit_history", r->edit_history ? r->edit_history : "");
+    json_t *meta = json_pack("{s:o s:o s:o s:o s:i s:i s:o s:o s:o}", "checkpoint", json_text(r->checkpoint),
+                             "checkpoint_hash", json_text(r->checkpoint_hash), "dataset", json_text(r->dataset),
+                             "episode", json_text(r->episode), "first_frame", r->first_frame, "frame_stride",
+                             r->frame_stride, "time_step", json_finite(r->time_step), "label_names",
+                             json_text(r->label_names), "edit_history", json_text(r->edit_history));
     char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
     Archive *archive = calloc(1, sizeof *archive);
     Status status =

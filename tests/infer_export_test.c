@@ -492,6 +492,26 @@ static size_t count(const char *text, const char *end, char what) {
     return out;
 }
 
+// A long name ends with a whole letter, and one that is no UTF-8 is still a name.
+static void odd_names(void **state) {
+    (void)state;
+    Error err = {0};
+    RolloutFile r = make_simulated(1);
+    free(r.label_names);
+    r.label_names = memory(200);
+    snprintf(r.label_names, 200, "background\n%0126d\xC3\xA4\nb\xE4lle\n", 7);
+    assert_status_ok(export_npz(&r, place("a.npz"), &err), err);
+    assert_status_ok(export_usda(&r, place("a.usda"), &err), err);
+    assert_status_ok(export_gltf(&r, place("a.glb"), &err), err);
+    char longest[128];
+    snprintf(longest, sizeof longest, "%0126d", 7);
+    Gltf g = open_gltf(place("a.glb"));
+    primitive_of(&g, 0, 0, longest);
+    primitive_of(&g, 1, 0, "b?lle");
+    close_gltf(&g);
+    rollout_file_free(&r);
+}
+
 static void usda(void **state) {
     (void)state;
     Error err = {0};
@@ -560,9 +580,10 @@ static void usda_surface(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ply),         cmocka_unit_test(npz),          cmocka_unit_test(gltf),
-        cmocka_unit_test(test_up),     cmocka_unit_test(usda),         cmocka_unit_test(ply_surface),
-        cmocka_unit_test(npz_surface), cmocka_unit_test(gltf_surface), cmocka_unit_test(usda_surface)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ply),          cmocka_unit_test(npz),
+                                       cmocka_unit_test(gltf),         cmocka_unit_test(test_up),
+                                       cmocka_unit_test(usda),         cmocka_unit_test(ply_surface),
+                                       cmocka_unit_test(npz_surface),  cmocka_unit_test(gltf_surface),
+                                       cmocka_unit_test(usda_surface), cmocka_unit_test(odd_names)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

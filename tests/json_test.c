@@ -20,6 +20,16 @@ static void test_lines(void **state) {
     assert_status_error(json_write_line(stderr, NULL, &err), STATUS_FAILED, err, "cannot write JSON");
 }
 
+static void test_texts(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {{NULL, ""}, {"b\xC3\xA4lle", "b\xC3\xA4lle"}, {"b\xE4lle", "b?lle"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *text = json_text(cases[i][0]);
+        assert_string_equal(json_string_value(text), cases[i][1]);
+        json_decref(text);
+    }
+}
+
 static void test_full_disk(void **state) {
     (void)state;
     Error err;
@@ -58,7 +68,7 @@ static void test_read(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_full_disk),
-                                       cmocka_unit_test(test_read)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_texts),
+                                       cmocka_unit_test(test_full_disk), cmocka_unit_test(test_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
