@@ -164,8 +164,8 @@ static void the_best_is_marked_when_pictures_fail(void **state) {
 
 // ---- before anything begins
 
-// Validation episodes with other views or without depth lie in a file of their own.
-static void write_validation(Run *run, int views, bool depth) {
+// An episode with other views or without depth lies in a file of its own.
+static void write_another(Run *run, Split split, int views, bool depth) {
     char folder[128], path[256], from[256];
     Error err = {0};
     snprintf(folder, sizeof folder, "%s/mixed", run->world.folder);
@@ -180,8 +180,8 @@ static void write_validation(Run *run, int views, bool depth) {
     DatasetWriter *writer;
     WriterOptions options = {.name = "scene", .licence = "CC0-1.0", .missing_depth = MISSING_SKY};
     assert_status_ok(dataset_writer_open(from, &options, &writer, &err), err);
-    scene.info.split = SPLIT_VAL;
-    scene.info.name = "validation";
+    scene.info.split = split;
+    scene.info.name = "another";
     assert_status_ok(scene_put(writer, &scene, &err), err);
     assert_status_ok(dataset_writer_finish(writer, &err), err);
     scene_free(&scene);
@@ -201,13 +201,35 @@ static void validation_that_must_fail_is_told_first(void **state) {
     Run run;
     run_open(&run, WORLD_PLAIN, NULL);
     run.hooks = train_hooks(NULL);
-    write_validation(&run, 1, true);
+    write_another(&run, SPLIT_VAL, 1, true);
     refused_before_the_first_step(&run, "data.input_views=[0,1]", "input view 1; expected different views from 0 to 0");
-    write_validation(&run, 3, false);
+    write_another(&run, SPLIT_VAL, 3, false);
     refused_before_the_first_step(&run, NULL, "no valid depth in any input view");
     refused_before_the_first_step(&run, "data.input_views=[0,7]", "data.input_views names view 7; expected different");
-    write_validation(&run, 3, true);
+    write_another(&run, SPLIT_VAL, 3, true);
     assert_status_ok(train(&run, false, true, "data.input_views=[0,1]"), run.err);
+    run_close(&run);
+}
+
+// Particles are chosen a step ahead, but an episode without depth ends the run when its step is due.
+static void bad_data_cost_no_step(void **state) {
+    (void)state;
+    enum { MOST = 12 };
+    Run run;
+    Visits visits = {.score = 1};
+    char steps[32];
+    int due = 1; // steps of the shortest run that has the bad episode
+    run_open(&run, WORLD_PLAIN, &visits);
+    write_another(&run, SPLIT_TRAIN, 3, false);
+    for (;; due++) {
+        assert_in_range(due, 1, MOST);
+        snprintf(run.out, sizeof run.out, "%s/run%d", run.world.folder, due);
+        snprintf(steps, sizeof steps, "train.steps=%d", due);
+        if (train(&run, false, false, steps) != STATUS_OK) break;
+    }
+    assert_non_null(strstr(run.err.text, "mixed/b.h5"));
+    assert_in_range(due, 2, MOST);
+    assert_int_equal(newest(&run).step, due - 1);
     run_close(&run);
 }
 
@@ -408,6 +430,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_cut_evaluation_is_done_after_a_resume),
                                        cmocka_unit_test(the_best_is_marked_when_pictures_fail),
                                        cmocka_unit_test(validation_that_must_fail_is_told_first),
+                                       cmocka_unit_test(bad_data_cost_no_step),
                                        cmocka_unit_test(what_cannot_fit_is_told_first),
                                        cmocka_unit_test(a_folder_has_one_owner),
                                        cmocka_unit_test(a_stopped_run_says_what_is_saved),

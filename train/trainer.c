@@ -61,31 +61,39 @@ static Status read_loss(Trainer *t, const LossValues *values, LossParts *parts, 
 static Status place_batch(Trainer *t, long step, Error *err) {
     Status status = STATUS_OK;
     size_t first = t->data.first, count = t->data.end - first;
-    t->placed_step = -1;
     for (size_t b = 0; b < count && status == STATUS_OK; b++) status = take_episode(t, step, first, b, err);
     if (status != STATUS_OK) return status;
     EpisodeBatch batch = {.count = count,
                           .total = (size_t)t->config.train.batch,
                           .episodes = t->episodes,
                           .rollout = t->items[0].observation.F - (int)t->config.model.T};
-    status = train_place(t->model, &t->workspace, &batch, &t->placed, err);
-    if (status == STATUS_OK) t->placed_step = step;
-    return status;
+    return train_place(t->model, &t->workspace, &batch, &t->placed, err);
 }
 
-// While a GPU works on the gradients, the host chooses the particles of the next step.
+// While a GPU works on the gradients, the host chooses the particles of the next step. What is wrong with its data is
+// told when it is due.
 static Status place_ahead(Trainer *t, Error *err) {
     long next = t->step + 1;
     if (next >= t->config.train.steps || !schedule_has_images(&t->config.train, next)) return STATUS_OK;
     device_flush(t->device);
-    return place_batch(t, next, err);
+    t->placed_status = place_batch(t, next, &t->placed_error);
+    t->placed_step = next;
+    if (t->placed_status != STATUS_INTERRUPTED) return STATUS_OK;
+    *err = t->placed_error;
+    return STATUS_INTERRUPTED;
+}
+
+static Status take_placed(Trainer *t, Error *err) {
+    if (t->placed_step != t->step) return place_batch(t, t->step, err);
+    t->placed_step = -1;
+    if (t->placed_status != STATUS_OK) *err = t->placed_error;
+    return t->placed_status;
 }
 
 // Encode, step, render, loss and backward for the episodes of the batch.
 static Status episode_gradients(Trainer *t, LossValues *values, Error *err) {
-    Status status = t->placed_step == t->step ? STATUS_OK : place_batch(t, t->step, err);
+    Status status = take_placed(t, err);
     if (status != STATUS_OK) return status;
-    t->placed_step = -1;
     t->tape.watch = gradients_watch(t->gradients);
     status = train_episodes(&t->tape, t->model, &t->workspace, &t->placed, values, err);
     t->tape.watch = NULL;

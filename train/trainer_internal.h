@@ -44,6 +44,8 @@ typedef struct Trainer {
     EpisodeInput *episodes; // (train.batch) of the phase with pictures
     PlacedBatch placed;     // these with their particles
     long placed_step;       // the step that they are for; -1: none
+    Status placed_status;   // whether they could be placed, and the error
+    Error placed_error;
     Ranks *ranks;
     Gradients *gradients; // sums over the ranks; NULL: one process
     RankWork work;
