@@ -22,7 +22,7 @@ static const Flag flags[] = {
      .value = "FILE.h5",
      .help = "particle file to write",
      .letter = 'o',
-     .writes = "vpd-particles vpd-rollout"},
+     .writes = "vpd-rollout vpd-particles"},
     {.name = "show-history", .help = "print the edits that made FILE.h5 as a list, and do nothing else"},
     {.name = "show-labels", .help = "print the labels of FILE.h5, or of the result if there are edits"},
     {.name = "time", .help = "say how long the edits took"},

@@ -69,12 +69,9 @@ static json_t *count_labels(const RolloutFile *r) {
     const char *line = r->label_names ? r->label_names : "";
     for (size_t label = 0; counts && label <= UINT16_MAX; label++) {
         char name[128];
-        int length = (int)strcspn(line, "\n");
-        if (length > 0) snprintf(name, sizeof name, "%.*s", length, line);
-        else snprintf(name, sizeof name, "label %zu", label);
+        line = rollout_label_line(line, (long)label, name, sizeof name);
         const json_int_t before = json_integer_value(json_object_get(out, name)); // of a label with the same name
         if (counts[label]) json_object_set_new(out, name, json_integer(before + (json_int_t)counts[label]));
-        line += (size_t)length + (line[length] == '\n');
     }
     free(counts);
     return out;

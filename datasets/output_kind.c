@@ -76,7 +76,6 @@ const char *output_missing_ending(const char *path, const char *list) {
                    {"fitted", ".yaml", ".yml"},
                    {"vpd-checkpoint", ".h5", ".hdf5"},
                    {"vpd-rollout vpd-particles", ".h5", ".hdf5"},
-                   {"vpd-particles vpd-rollout", ".h5", ".hdf5"},
                    {"vpd-dataset", ".h5", ".hdf5"}};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (!strcmp(list, endings[i].kind) && !name_ends(path, endings[i].ending) && !name_ends(path, endings[i].other))

@@ -110,7 +110,10 @@ void rollout_up(const RolloutSurface *surface, const double *world_from_camera, 
 bool rollout_has_light(const RolloutFile *rollout);
 // Number of particles of a set without its mirror images, which come last where an episode was encoded.
 size_t rollout_drawn(const RolloutSet *set);
-// A label's line of label_names, cut to `size` bytes or to whole letters of UTF-8; "label 3" where it has none.
+// The name of a label: its line of label_names, cut to `size` bytes and to whole letters of UTF-8; "label 3" where that
+// is empty. Returns the next line.
+const char *rollout_label_line(const char *line, long label, char *out, size_t size);
+// The same, with the label's line looked up.
 void rollout_label_name(const RolloutFile *rollout, long label, char *out, size_t size);
 // A copy in its own memory.
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
