@@ -15,12 +15,11 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
     if (scene->model.dt > bound)
         log_warning(&line->log, "%s: the time step %.3g s is above the stable bound %.3g s: take %.0f substeps",
                     scene->path, scene->model.dt, bound, scene->frame_time / bound + 1);
-    if (scene->model.materials && !scene->model.planes)
-        log_warning(
-            &line->log,
-            "%s: there are \"contacts\" and no \"planes\", so nothing is touched: \"planes: [{}]\" is the ground; "
-            "objects pass through each other",
-            scene->path);
+    if (scene->model.materials && !scene->model.planes && !scene->model.faces)
+        log_warning(&line->log,
+                    "%s: there are \"contacts\" and no \"planes\", so nothing is touched: \"planes: [{}]\" is the "
+                    "ground",
+                    scene->path);
     for (size_t i = 0; i < scene->object_count; i++)
         if (*scene->objects[i].note)
             log_warning(&line->log, "%s: %s: %s", scene->path, scene->objects[i].name, scene->objects[i].note);

@@ -362,7 +362,7 @@ static void put_start(Fit *f) {
 // Without `fade` all damping begins at touch: the force jumps, and the motion with the step in which that is.
 static bool force_jumps(const SimScene *scene) {
     bool jumps = false;
-    for (size_t i = 0; i < scene->model.materials && scene->model.planes; i++)
+    for (size_t i = 0; i < scene->model.materials && (scene->model.planes || scene->model.faces); i++)
         jumps = jumps || (scene->values.of[SIM_CONTACT_KD][i] > 0 && !(scene->model.contacts[i].fade > 0));
     return jumps;
 }

@@ -208,12 +208,14 @@ static bool same_bytes(const void *a, const void *b, size_t count) { return coun
 static bool same_model(const SimScene *a, const SimScene *b) {
     const SimModel *m = &a->model, *n = &b->model;
     return m->particles == n->particles && m->springs == n->springs && m->tets == n->tets && m->hinges == n->hinges &&
-           m->planes == n->planes && m->materials == n->materials && m->dt == n->dt && a->frames == b->frames &&
-           a->substeps == b->substeps && same_bytes(m->fixed, n->fixed, m->particles) &&
+           m->planes == n->planes && m->faces == n->faces && m->materials == n->materials && m->dt == n->dt &&
+           a->frames == b->frames && a->substeps == b->substeps && same_bytes(m->fixed, n->fixed, m->particles) &&
            same_bytes(m->material, n->material, m->particles * sizeof *m->material) &&
            same_bytes(m->spring, n->spring, 2 * m->springs * sizeof *m->spring) &&
            same_bytes(m->tet, n->tet, 4 * m->tets * sizeof *m->tet) &&
            same_bytes(m->hinge, n->hinge, 4 * m->hinges * sizeof *m->hinge) &&
+           same_bytes(m->face, n->face, 3 * m->faces * sizeof *m->face) &&
+           same_bytes(m->body, n->body, m->faces ? m->particles * sizeof *m->body : 0) &&
            same_bytes(m->plane, n->plane, m->planes * sizeof *m->plane) &&
            same_bytes(m->contacts, n->contacts, m->materials * sizeof *m->contacts);
 }

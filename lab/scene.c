@@ -295,7 +295,8 @@ Status scene_read(const char *path, SimScene *out, Error *err) {
 
 void scene_free(SimScene *scene) {
     const SimModel *m = &scene->model;
-    const void *const arrays[] = {m->fixed, m->material, m->spring, m->tet, m->hinge, m->plane, m->contacts};
+    const void *const arrays[] = {m->fixed, m->material, m->spring, m->tet, m->hinge,
+                                  m->plane, m->contacts, m->face,   m->body};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)arrays[i]);
     for (int v = 0; v < SIM_VALUES; v++) free(scene->values.of[v]);
     free(scene->objects);

@@ -196,6 +196,25 @@ static Status fill_faces(const ArgumentReader *reader, SimScene *scene, const Pa
     return status;
 }
 
+// Objects meet where they have surfaces and contact materials.
+static Status fill_bodies(const ArgumentReader *reader, SimScene *scene) {
+    SimModel *m = &scene->model;
+    bool good = true;
+    if (scene->object_count < 2 || !m->materials || !scene->faces) return STATUS_OK;
+    int32_t *face = allocate(scene->faces, 3 * sizeof *face, &good),
+            *body = allocate(m->particles, sizeof *body, &good);
+    for (size_t b = 0; b < scene->object_count && good; b++) {
+        const SceneObject *object = scene->objects + b;
+        for (size_t i = 0; i < object->particles; i++) body[object->particle + i] = (int32_t)b;
+        for (size_t i = 3 * object->face; i < 3 * (object->face + object->faces); i++)
+            face[i] = scene->face[i] + (int32_t)object->particle;
+    }
+    m->face = face;
+    m->body = body;
+    m->faces = good ? scene->faces : 0;
+    return good ? STATUS_OK : scene_no_memory(reader);
+}
+
 static const uint8_t palette[][3] = {{214, 90, 70},   {70, 130, 200}, {90, 170, 90},   {225, 170, 60},
                                      {150, 100, 190}, {80, 180, 180}, {200, 110, 150}, {130, 130, 130}};
 
@@ -216,6 +235,7 @@ Status scene_fill(const ArgumentReader *reader, const SceneHead *head) {
         if (status == STATUS_OK) fill_elements(scene, head->part + p, scene->objects + p, edges[p], edge_count[p]);
         if (status == STATUS_OK) status = fill_faces(reader, scene, head->part + p, scene->objects + p);
     }
+    if (status == STATUS_OK) status = fill_bodies(reader, scene);
     if (status == STATUS_OK) fill_contacts(head);
     if (status == STATUS_OK) memcpy(scene->values.of[SIM_GRAVITY], head->gravity, sizeof head->gravity);
     for (size_t p = 0; p < head->part_count && edges; p++) free(edges[p]);

@@ -27,7 +27,8 @@ static const void *frame_loss(SimTeam *team, const Reverse *r, int thread, size_
     return r->kept;
 }
 
-static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n) {
+// *touch: back.touch_sum has a part of the adjoint after the step; becomes whether it has one of that before it.
+static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n, bool *touch) {
     const Sim *sim = team->sim;
     const SimRun *run = team->run;
     const SimStates *s = &sim->states;
@@ -36,25 +37,28 @@ static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n)
     back.total = s->totals + n % s->segment * s->total_bytes;
     back.loss = frame_loss(team, r, thread, n + 1);
     back.last = n + 1 == run->steps;
+    back.touch = *touch;
     double most = sim->backend->vertices_back(&sim->packed, &back, sim->blocks[thread][0], sim->blocks[thread][1]);
     if (most > r->growth[thread]) r->growth[thread] = most;
     const bool interval_ends = run->control_every && n % run->control_every == 0;
     if (interval_ends) sim_unpack_forces(sim, r->gradient, n / run->control_every, thread);
     sim_team_wait(team);
     sim->backend->forces_back(&sim->packed, &back, sim->chunks[thread][0], sim->chunks[thread][1]);
+    sim->backend->body_boxes(&sim->packed.touching, back.state, thread, team->threads);
     if (interval_ends) sim_unpack_activations(sim, r->gradient, n / run->control_every, r->act, thread);
     if (thread == 0) sim_team_look_for_stop(team);
     if (thread == 0 && team->status != STATUS_OK) sim_team_end(team);
     sim_team_wait(team);
+    *touch = sim_team_touch(team, thread, back.state, &back);
 }
 
 // Steps first .. last-1 backwards; their states are in the trajectory.
-static void segment_back(SimTeam *team, const Reverse *r, int thread, size_t first, size_t last) {
+static void segment_back(SimTeam *team, const Reverse *r, int thread, size_t first, size_t last, bool *touch) {
     const SimRun *run = team->run;
     for (size_t n = last; n-- > first && !sim_team_ended(team);) {
         if ((run->force || run->activation) && (n + 1 == last || (n + 1) % run->control_every == 0))
             sim_pack_controls(team->sim, run, n / run->control_every, thread);
-        one_step_back(team, r, thread, n);
+        one_step_back(team, r, thread, n, touch);
     }
 }
 
@@ -62,15 +66,17 @@ static void reverse(SimTeam *team, int thread, void *context) {
     const Reverse *r = context;
     Sim *sim = team->sim;
     const SimStates *s = &sim->states;
+    bool touch = false;
     for (size_t c = s->segments; c-- > 0 && !sim_team_ended(team);) {
         const size_t first = c * s->segment, end = first + s->segment, last = end < s->steps ? end : s->steps;
         // The state after the segment's last step is known, and its place holds the next segment's start.
         if (c != s->in_trajectory) sim_advance(team, thread, first, last);
-        if (!sim_team_ended(team)) segment_back(team, r, thread, first, last);
+        if (!sim_team_ended(team)) segment_back(team, r, thread, first, last, &touch);
     }
     if (sim_team_ended(team)) return;
     SimBack back = sim->back;
     back.state = back.total = NULL;
+    back.touch = touch;
     back.loss = frame_loss(team, r, thread, 0);
     double most = sim->backend->vertices_back(&sim->packed, &back, sim->blocks[thread][0], sim->blocks[thread][1]);
     if (most > r->growth[thread]) r->growth[thread] = most;
@@ -92,13 +98,18 @@ static Status allocate_back(Sim *sim, const SimRun *run, Reverse *r, Error *err)
     b->adjoint = arena_array(&sim->run_memory, padded * SIM_RECORD, bytes);
     b->w = arena_array(&sim->run_memory, padded * SIM_QUAD, bytes);
     b->force = arena_array(&sim->run_memory, forces, bytes);
+    const size_t meeting = sim->packed.touching.bodies ? padded : 0;
+    b->touch_sum = arena_array(&sim->run_memory, meeting * SIM_RECORD, bytes);
+    b->touch_values = arena_array(&sim->run_memory, meeting * SIM_QUAD, bytes);
     r->kept = arena_array(&sim->run_memory, padded * SIM_RECORD, bytes);
     r->growth = arena_array(&sim->run_memory, (size_t)sim->threads, sizeof *r->growth);
     r->act = arena_array(&sim->run_memory, t->elements[SIM_KIND_TET], sizeof *r->act);
-    if (!b->slots || !b->adjoint || !b->w || !b->force || !r->kept || !r->growth || !r->act)
+    if (!b->slots || !b->adjoint || !b->w || !b->force || !b->touch_sum || !b->touch_values || !r->kept || !r->growth ||
+        !r->act)
         return error_set(err, STATUS_FAILED, "out of memory for the gradient of %zu particles", t->vertices);
     memset(b->adjoint, 0, padded * SIM_RECORD * bytes);
     memset(b->force, 0, forces * bytes);
+    memset(b->touch_values, 0, meeting * SIM_QUAD * bytes);
     memset(r->kept, 0, padded * SIM_RECORD * bytes);
     memset(r->growth, 0, (size_t)sim->threads * sizeof *r->growth);
     memset(r->act, 0, t->elements[SIM_KIND_TET] * sizeof *r->act);

@@ -21,17 +21,35 @@ static void hand_out_frame(SimTeam *team, size_t n) {
     team->status = run->keep(run->context, n / run->every, team->position, team->velocity, team->err);
 }
 
+bool sim_team_touch(SimTeam *team, int thread, const void *state, const SimBack *back) {
+    const Sim *sim = team->sim;
+    const SimTouching *t = &sim->packed.touching;
+    const size_t lanes = sim->topology.lanes, *blocks = sim->blocks[thread];
+    int32_t nears = 0;
+    if (!t->bodies) return false;
+    sim->backend->body_trees(t, state, thread, team->threads);
+    sim_team_wait(team);
+    for (size_t b = 0; b < t->bodies; b++) nears |= t->nears[b];
+    if (!nears) return false;
+    sim->backend->touches(t, state, back ? back->w : NULL, thread, team->threads);
+    sim_team_wait(team);
+    sim->backend->touch_sums(t, back, blocks[0] * lanes, blocks[1] * lanes);
+    return true;
+}
+
 void sim_advance(SimTeam *team, int thread, size_t first, size_t last) {
     Sim *sim = team->sim;
     const SimRun *run = team->run;
     const size_t *chunks = sim->chunks[thread], *blocks = sim->blocks[thread];
     if (thread == 0 && first == 0) hand_out_frame(team, 0);
     for (size_t n = first; n < last; n++) {
-        const SimStep step = sim_step_of(&sim->states, sim->slots, n);
+        SimStep step = sim_step_of(&sim->states, sim->slots, n);
         if ((run->force || run->activation) && (n == first || n % run->control_every == 0))
             sim_pack_controls(sim, run, n / run->control_every, thread);
         sim->backend->forces(&sim->packed, &step, chunks[0], chunks[1]);
+        sim->backend->body_boxes(&sim->packed.touching, step.state, thread, team->threads);
         sim_team_wait(team);
+        step.touch = sim_team_touch(team, thread, step.state, NULL);
         if (!sim->backend->vertices(&sim->packed, &step, blocks[0], blocks[1])) {
             __atomic_store_n(&team->bad_step, n + 1, __ATOMIC_RELAXED);
             sim_team_end(team);

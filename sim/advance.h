@@ -26,6 +26,11 @@ static inline void sim_team_end(SimTeam *team) { __atomic_store_n(&team->ended, 
 // Steps first .. last-1 of the run; state `first` is ready. All threads of the team call it.
 void sim_advance(SimTeam *team, int thread, size_t first, size_t last);
 
+// Bodies that meet in this state: true when touching.sum has their forces at the thread's vertices; or, where `back` is
+// given and its w is ready, back->touch_sum their adjoints. All threads of the team call it after the boxes of their
+// bodies, and get the same.
+bool sim_team_touch(SimTeam *team, int thread, const void *state, const SimBack *back);
+
 // STATUS_INTERRUPTED into the team's status when somebody asked to stop. For thread 0.
 void sim_team_look_for_stop(SimTeam *team);
 

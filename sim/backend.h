@@ -23,6 +23,47 @@ typedef struct SimChunk {
     int32_t slot, vertices; // its first slot, and how many
 } SimChunk;
 
+// What the particles of one body meet of the others in its scene.
+typedef struct SimBody {
+    int32_t first, bodies; // of its scene
+    int32_t point, points; // its first particle that may touch another body, and how many
+    int32_t face, faces;
+    int32_t node, leaves; // its tree (sim/nearest.h): first record in `box`, and how many leaves
+    bool closed;          // its faces have an inside
+    bool moves;           // not all of it is fixed
+} SimBody;
+
+typedef struct SimTouch {
+    int32_t face;
+    int16_t on, side; // sim_touch_point
+} SimTouch;
+
+// Bodies meet where a particle of one comes to a face of another (sim/touch.h). A particle touches at most SIM_TOUCHES
+// others at once, the first of its scene. Arrays are of all scenes.
+enum { SIM_LEAF_FACES = 4, SIM_TOUCHES = 4, SIM_MATERIAL = 6 };
+typedef struct SimTouching {
+    size_t bodies, points, faces, nodes; // no bodies: they pass through each other
+    size_t most;                         // bodies of one scene
+    double reach;                        // metres: the largest margin, at least 0
+    const SimBody *body;
+    const int32_t *point, *point_body; // (points) vertex, and number of its body
+    const int32_t *face;               // (faces,3) vertices
+    const int32_t *ring_of,
+        *ring;               // vertex v is corner ring[r] % 3 of face ring[r] / 3, r = ring_of[v] .. ring_of[v+1]-1
+    const int32_t *material; // (vertices) row of `contact`
+    void *contact;           // (scenes*materials, SIM_MATERIAL) k_e, k_d, k_f, mu, margin, fade
+    // of the present step
+    void *box;             // (nodes, SIM_RECORD)
+    int32_t *near, *nears; // (bodies, most) others whose boxes overlap, and how many
+    SimTouch *touch;       // (points, SIM_TOUCHES)
+    int32_t *touches;      // (points)
+    int32_t *guess;        // (points, SIM_TOUCHES) faces that were nearest, -1: none
+    void *part;            // (points, SIM_TOUCHES, 4, SIM_RECORD) of the particle and of the face's corners: forces; or
+                           // what an adjoint adds to dLoss/d(record)
+    void *slope;           // (points, SIM_TOUCHES, SIM_QUAD) dLoss/d(k_e, k_d, k_f, mu)
+    void *sum;             // (vertices, SIM_QUAD) of the forces
+} SimTouching;
+
 typedef struct SimPacked {
     size_t lanes, vertex_blocks, chunks, slots;
     const SimChunk *chunk;
@@ -36,6 +77,7 @@ typedef struct SimPacked {
     void *force;                         // (vertex_blocks, 3) external force, or NULL
     const double (*plane)[4];            // unit normal, offset
     size_t planes;
+    SimTouching touching;
     double dt;
     bool by_strain;
 } SimPacked;
@@ -46,6 +88,7 @@ typedef struct SimStep {
     void *next;
     void *slots; // (slots, SIM_QUAD) forces
     void *total; // (vertices, SIM_QUAD): force on each vertex without gravity, for the adjoint; or NULL
+    bool touch;  // touching.sum has forces
 } SimStep;
 
 // The adjoint of a step: `adjoint` holds dLoss/d(record) after it, less what `slots` and `loss` hold, and gets that
@@ -57,9 +100,13 @@ typedef struct SimBack {
     void *slots;               // (slots, SIM_RECORD)
     const void *loss;          // (vertices, SIM_RECORD) dLoss/d(record) of a kept frame; or NULL
     bool last;                 // slots hold nothing yet
+    bool touch;                // touch_sum holds a part of the adjoint too
     bool rest;                 // the rest pose's gradient is wanted
     void *element[SIM_KINDS];  // gradients, shaped as those of SimPacked
     void *vertex, *contact, *force;
+    void *touch_sum;    // (vertices, SIM_RECORD) sums of the adjoints of touches
+    void *touch_values; // (vertices, SIM_QUAD) dLoss/d(k_e, k_d, k_f, mu) of touches, half of each where its materials
+                        // are
 } SimBack;
 
 typedef struct SimBackend {
@@ -72,6 +119,14 @@ typedef struct SimBackend {
     // Largest |component| of the adjoint after the step.
     double (*vertices_back)(const SimPacked *, const SimBack *, size_t first, size_t last);
     void (*forces_back)(const SimPacked *, const SimBack *, size_t first, size_t last);
+    // Bodies that meet, in three phases between which all threads wait: boxes around bodies; which of them overlap, and
+    // their trees; particles that touch, with the forces of a step, or adjoints where `w` (SimBack) is given. Each
+    // thread calls them for its share.
+    void (*body_boxes)(const SimTouching *, const void *state, int thread, int threads);
+    void (*body_trees)(const SimTouching *, const void *state, int thread, int threads);
+    void (*touches)(const SimTouching *, const void *state, const void *w, int thread, int threads);
+    // Their sums at vertices first .. last-1: forces of a step; or adjoints, with back->touch_values.
+    void (*touch_sums)(const SimTouching *, const SimBack *, size_t first, size_t last);
 } SimBackend;
 
 // The table of (isa, precision); NULL isa: the best that this processor runs. NULL when there is none.

@@ -8,12 +8,13 @@
 static const char *const kind_names[SIM_KINDS] = {"spring", "tet", "hinge"};
 
 static Status check_sizes(const SimModel *model, Error *err) {
-    size_t all[SIM_KINDS + 1] = {model->particles}, total;
-    for (int k = 0; k < SIM_KINDS; k++) all[k + 1] = sim_elements(model, (SimKind)k);
-    for (int k = 0; k <= SIM_KINDS; k++)
+    static const char *const names[] = {"particle", "face", "spring", "tet", "hinge"};
+    size_t all[SIM_KINDS + 2] = {model->particles, model->faces}, total;
+    for (int k = 0; k < SIM_KINDS; k++) all[k + 2] = sim_elements(model, (SimKind)k);
+    for (int k = 0; k < SIM_KINDS + 2; k++)
         if (__builtin_mul_overflow(all[k], model->scenes, &total) || total > INT32_MAX / 8)
             return error_set(err, STATUS_BAD_INPUT, "%zu scenes of %zu %ss: more than %d in all", model->scenes, all[k],
-                             k ? kind_names[k - 1] : "particle", INT32_MAX / 8);
+                             names[k], INT32_MAX / 8);
     if (model->scenes < 1 || model->particles < 1)
         return error_set(err, STATUS_BAD_INPUT, "a simulation needs at least one scene and one particle");
     if (!(model->dt > 0 && model->dt < 1e6))
@@ -21,19 +22,17 @@ static Status check_sizes(const SimModel *model, Error *err) {
     return STATUS_OK;
 }
 
-static Status check_elements(const SimModel *model, SimKind kind, Error *err) {
-    const size_t corners = sim_corners(kind);
-    const int32_t *all = sim_element_particles(model, kind);
-    for (size_t e = 0; e < sim_elements(model, kind); e++)
+static Status check_corners(const SimModel *model, const char *name, const int32_t *all, size_t count, size_t corners,
+                            Error *err) {
+    for (size_t e = 0; e < count; e++)
         for (size_t j = 0; j < corners; j++) {
             const int32_t at = all[corners * e + j];
             if (at < 0 || (size_t)at >= model->particles)
-                return error_set(err, STATUS_BAD_INPUT, "%s %zu: particle %d is not one of 0 to %zu", kind_names[kind],
-                                 e, at, model->particles - 1);
+                return error_set(err, STATUS_BAD_INPUT, "%s %zu: particle %d is not one of 0 to %zu", name, e, at,
+                                 model->particles - 1);
             for (size_t i = 0; i < j; i++)
                 if (all[corners * e + i] == at)
-                    return error_set(err, STATUS_BAD_INPUT, "%s %zu: particle %d occurs twice", kind_names[kind], e,
-                                     at);
+                    return error_set(err, STATUS_BAD_INPUT, "%s %zu: particle %d occurs twice", name, e, at);
         }
     return STATUS_OK;
 }
@@ -53,7 +52,7 @@ static Status check_contact(const SimModel *model, Error *err) {
                              n[1], n[2]);
         status = check_material(model, model->plane[k].material, "plane", k, err);
     }
-    for (size_t i = 0; i < model->particles && model->planes && status == STATUS_OK; i++)
+    for (size_t i = 0; i < model->particles && (model->planes || model->faces) && status == STATUS_OK; i++)
         status = check_material(model, model->material ? model->material[i] : 0, "particle", i, err);
     for (size_t m = 0; m < model->materials && status == STATUS_OK; m++)
         if (!isfinite(model->contacts[m].margin) || !(model->contacts[m].fade >= 0 && model->contacts[m].fade < 1e30))
@@ -63,9 +62,27 @@ static Status check_contact(const SimModel *model, Error *err) {
     return status;
 }
 
+// Bodies are numbered from 0, and there are at most as many as particles.
+static Status check_bodies(const SimModel *model, Error *err) {
+    for (size_t i = 0; i < model->particles && model->faces; i++)
+        if (!model->body || model->body[i] < 0 || (size_t)model->body[i] >= model->particles)
+            return error_set(err, STATUS_BAD_INPUT, "particle %zu: body %d is not one of 0 to %zu", i,
+                             model->body ? model->body[i] : -1, model->particles - 1);
+    for (size_t f = 0; f < model->faces; f++)
+        for (size_t j = 0; j < 3; j++)
+            if (model->body[model->face[3 * f + j]] != model->body[model->face[3 * f]])
+                return error_set(err, STATUS_BAD_INPUT, "face %zu: particles %d and %d belong to different bodies", f,
+                                 model->face[3 * f], model->face[3 * f + j]);
+    return STATUS_OK;
+}
+
 Status sim_check_model(const SimModel *model, Error *err) {
     Status status = check_sizes(model, err);
-    for (int k = 0; k < SIM_KINDS && status == STATUS_OK; k++) status = check_elements(model, (SimKind)k, err);
+    for (int k = 0; k < SIM_KINDS && status == STATUS_OK; k++)
+        status = check_corners(model, kind_names[k], sim_element_particles(model, (SimKind)k),
+                               sim_elements(model, (SimKind)k), sim_corners((SimKind)k), err);
+    if (status == STATUS_OK) status = check_corners(model, "face", model->face, model->faces, 3, err);
+    if (status == STATUS_OK) status = check_bodies(model, err);
     return status == STATUS_OK ? check_contact(model, err) : status;
 }
 

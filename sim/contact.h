@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contact of a particle with a plane by penalty, and its adjoint. With depth = offset + margin - n.x > 0:
+// Contact of a particle by penalty, with a plane or with a body (sim/touch.h), and its adjoint. n is the normal that
+// points to the particle, v its velocity against what it touches. At depth > 0, offset + margin - n.x of a plane:
 //   fn = k_e depth - k_d ramp min(n.v, 0), ramp = min(depth/fade, 1);
 //   friction -min(mu fn, k_f |vt|) vt/|vt|, vt = v - n (n.v): a cone, smooth at rest.
 #ifndef VPD_SIM_CONTACT_H
@@ -43,9 +44,9 @@ SIM_ELEMENT void sim_contact_force(const SimContact *c, const Num n[3], Num dept
     for (int i = 0; i < 3; i++) f[i] = f[i] + num_if_less(zero, depth, n[i] * t.fn - t.grip * t.vt[i], zero);
 }
 
-// w = dLoss/df; adds to dLoss/dx, dLoss/dv and dLoss/d(k_e, k_d, k_f, mu).
+// w = dLoss/df. Writes dLoss/d(depth) and dLoss/dn; adds to dLoss/dv and dLoss/d(k_e, k_d, k_f, mu).
 SIM_ELEMENT void sim_contact_adjoint(const SimContact *c, const Num n[3], Num depth, const Num v[3], const Num w_all[3],
-                                     Num gx[3], Num gv[3], SimContact *gradient) {
+                                     Num *g_depth, Num gn[3], Num gv[3], SimContact *gradient) {
     SimContactState t = sim_contact_state(c, n, depth, v);
     const Num zero = num_all(NUM(0)), one = num_all(NUM(1));
     Num w[3], gt[3];
@@ -58,10 +59,10 @@ SIM_ELEMENT void sim_contact_adjoint(const SimContact *c, const Num n[3], Num de
     gradient->k_d = gradient->k_d - g_fn * t.ramp * t.down;
     for (int i = 0; i < 3; i++) gt[i] = -t.grip * w[i] - g_grip * t.grip * over * t.over_speed * t.vt[i];
     Num ramp_slope = num_if_less(depth * c->ramp, one, c->ramp, zero);
-    Num g_depth = g_fn * (c->k_e - c->k_d * ramp_slope * t.down);
-    Num g_vn = num_if_less(t.down, zero, -g_fn * c->k_d * t.ramp, zero) - num_dot(n, gt);
+    *g_depth = g_fn * (c->k_e - c->k_d * ramp_slope * t.down);
+    Num vn = num_dot(n, v), g_vn = num_if_less(t.down, zero, -g_fn * c->k_d * t.ramp, zero) - num_dot(n, gt);
     for (int i = 0; i < 3; i++) {
-        gx[i] = gx[i] - n[i] * g_depth;
+        gn[i] = w[i] * t.fn - vn * gt[i] + g_vn * v[i];
         gv[i] = gv[i] + gt[i] + n[i] * g_vn;
     }
 }

@@ -218,6 +218,10 @@ static void unpack_contact(const Sim *sim, size_t f, double *out) {
             materials_of(model, i % model->particles, k, m);
             for (int j = 0; j < 2; j++) out[i / model->particles * model->materials + m[j]] += half;
         }
+    for (size_t i = 0; i < sim->topology.vertices && sim->packed.touching.bodies; i++) {
+        const size_t vertex = (size_t)sim->topology.vertex_of[i];
+        out[sim->packed.touching.material[vertex]] += sim_get(sim, sim->back.touch_values, vertex * SIM_QUAD + f);
+    }
 }
 
 static void unpack_rest(const Sim *sim, double *out) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/threads.h"
+#include "sim/bodies.h"
 #include "sim/check.h"
 #include "sim/on_device.h"
 #include "sim/pack.h"
@@ -28,6 +29,8 @@ static bool copy_model(Sim *sim, const SimModel *m) {
     sim->model.tet = copy_of(memory, m->tet, 4 * m->tets * sizeof *m->tet, &ok);
     sim->model.hinge = copy_of(memory, m->hinge, 4 * m->hinges * sizeof *m->hinge, &ok);
     sim->model.plane = copy_of(memory, m->plane, m->planes * sizeof *m->plane, &ok);
+    sim->model.face = copy_of(memory, m->face, 3 * m->faces * sizeof *m->face, &ok);
+    sim->model.body = copy_of(memory, m->body, m->particles * sizeof *m->body, &ok);
     sim->model.contacts = copy_of(memory, m->contacts, m->materials * sizeof *m->contacts, &ok);
     sim->planes = arena_array(memory, m->planes, sizeof *sim->planes);
     for (size_t k = 0; k < m->planes && sim->planes; k++) {
@@ -114,7 +117,8 @@ static Status first_set(Sim *sim, Error *err) {
                      .dt = model->dt,
                      .by_strain = model->damping == SIM_DAMPING_STRAIN};
     for (int k = 0; k < SIM_KINDS; k++) p->corner[k] = t->corner[k];
-    return sim_pack_allocate(sim, p->element, &p->vertex, &p->contact, err);
+    status = sim_make_bodies(sim, err);
+    return status == STATUS_OK ? sim_pack_allocate(sim, p->element, &p->vertex, &p->contact, err) : status;
 }
 
 static Status copy_values(Sim *sim, const SimValues *values, Error *err) {
@@ -134,6 +138,7 @@ Status sim_set(Sim *sim, const SimValues *values, Error *err) {
     if (status == STATUS_OK) status = copy_values(sim, values, err);
     if (status == STATUS_OK && !sim->packed.chunk) status = first_set(sim, err);
     if (status == STATUS_OK) status = sim_pack_parameters(sim, values, err);
+    if (status == STATUS_OK) sim_pack_materials(sim, values);
     if (status == STATUS_OK && sim->on_device) status = sim_device_set(sim, err);
     sim->states.steps = 0; // a rollout with other values has no gradient now
     if (sim->memory.used > sim->peak) sim->peak = sim->memory.used;

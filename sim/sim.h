@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The differentiable simulator: particles, springs, tetrahedra, bending hinges and contact with planes, and the exact
-// gradient of a rollout.
+// The differentiable simulator: particles, springs, tetrahedra, bending hinges, contact with planes and between bodies,
+// and the exact gradient of a rollout.
 //
 //     sim_open(&model, &options, &sim, err);      what never changes: who is joined to whom, planes, the time step
 //     sim_set(sim, &values, err);                 parameters: masses, stiffnesses, gravity, .. (sim/values.h)
@@ -38,7 +38,7 @@ typedef struct SimPlane {
 
 // The part of a contact material that is not differentiated; the rest is in SIM_CONTACT_*.
 typedef struct SimMaterial {
-    double margin; // metres: contact begins at this distance from the plane
+    double margin; // metres: contact begins at this distance
     double fade;   // metres: damping grows from 0 at touch to k_d at this depth; 0: all of it at once, as published
 } SimMaterial;
 
@@ -47,15 +47,20 @@ typedef struct SimModel {
     size_t scenes;    // B, at least 1
     size_t particles; // N, at least 1
     size_t springs, tets, hinges, planes, materials;
+    size_t faces;                // above 0: bodies meet
     double dt;                   // seconds, above 0
     SimDamping damping;          // of tets
     const uint8_t *fixed;        // (N) 1: fixed; NULL: none is
-    const int32_t *material;     // (N) material of each particle; NULL: 0. Read only when there are planes
+    const int32_t *material;     // (N) material of each particle; NULL: 0. Read only when there are planes or faces
     const int32_t *spring;       // (springs,2)
     const int32_t *tet;          // (tets,4); positive volume: (x1-x0) x (x2-x0) . (x3-x0) > 0 in the rest pose
     const int32_t *hinge;        // (hinges,4): opposite vertices of the two triangles, then the shared edge
     const SimPlane *plane;       // (planes)
     const SimMaterial *contacts; // (materials)
+    // Where a particle of one body comes to a face of another they touch. Contact has the mean of their materials, that
+    // of the face's first corner among them.
+    const int32_t *face; // (faces,3) triangles of one body each; outwards where they enclose it
+    const int32_t *body; // (N) number of the body that a particle belongs to; read only when there are faces
 } SimModel;
 
 typedef struct SimOptions {

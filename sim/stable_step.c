@@ -76,6 +76,15 @@ static void add_hinges(const SimModel *m, const SimValues *values, size_t scene,
     }
 }
 
+// A particle that touches another body, and as much again where others touch its faces: nobody knows how many will.
+static void add_touches(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t i = 0; i < m->particles && m->faces; i++) {
+        const size_t row = scene * m->materials + (m->material ? (size_t)m->material[i] : 0);
+        rows->k[i] += 2 * at(values, SIM_CONTACT_KE, row);
+        rows->c[i] += 2 * fmax(at(values, SIM_CONTACT_KD, row), at(values, SIM_CONTACT_KF, row));
+    }
+}
+
 static void add_contacts(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
     for (size_t i = 0; i < m->particles; i++)
         for (size_t k = 0; k < m->planes; k++) {
@@ -95,6 +104,7 @@ static double scene_step(const SimModel *m, const SimValues *values, size_t scen
     add_tets(m, values, scene, rows);
     add_hinges(m, values, scene, rows);
     add_contacts(m, values, scene, rows);
+    add_touches(m, values, scene, rows);
     for (size_t i = 0; i < m->particles; i++) {
         if ((m->fixed && m->fixed[i]) || !(rows->k[i] + rows->c[i] > 0)) continue;
         const double mass = at(values, SIM_MASS, scene * m->particles + i), k = rows->k[i] / mass,

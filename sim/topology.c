@@ -60,9 +60,8 @@ static void middle(const double *rest, const int32_t *particles, size_t corners,
     }
 }
 
-// Writes the sorted order of one scene's `count` elements of `corners` particles each.
-static Status sort_elements(const double *rest, size_t particles, const int32_t *of, size_t corners, size_t count,
-                            int32_t *out, Error *err) {
+Status sim_sort_elements(const double *rest, size_t particles, const int32_t *of, size_t corners, size_t count,
+                         int32_t *out, Error *err) {
     Key *keys = malloc((count + 1) * sizeof *keys);
     if (!keys) return error_set(err, STATUS_FAILED, "out of memory for the order of %zu elements", count);
     Box box = rest ? box_of(rest, particles) : (Box){.scale = 0};
@@ -87,7 +86,7 @@ static Status order_vertices(const SimModel *model, const double *rest, SimTopol
     out->vertex_blocks = (out->vertices + out->lanes - 1) / out->lanes;
     out->vertex_of = malloc(out->vertices * sizeof *out->vertex_of);
     Status status = !order || !out->vertex_of ? error_set(err, STATUS_FAILED, "out of memory for %zu particles", N)
-                                              : sort_elements(rest, N, NULL, 1, N, order, err);
+                                              : sim_sort_elements(rest, N, NULL, 1, N, order, err);
     for (size_t s = 0; s < model->scenes && status == STATUS_OK; s++)
         for (size_t i = 0; i < N; i++) out->vertex_of[s * N + (size_t)order[i]] = (int32_t)(s * N + i);
     free(order);
@@ -102,8 +101,8 @@ static Status order_elements(const SimModel *model, const double *rest, SimKind 
     if (!all) return STATUS_OK;
     int32_t *order = out->element_of[kind] = malloc(places * sizeof *order);
     if (!order) return error_set(err, STATUS_FAILED, "out of memory for %zu elements", all);
-    Status status =
-        sort_elements(rest, model->particles, sim_element_particles(model, kind), sim_corners(kind), count, order, err);
+    Status status = sim_sort_elements(rest, model->particles, sim_element_particles(model, kind), sim_corners(kind),
+                                      count, order, err);
     for (size_t i = count; i < all && status == STATUS_OK; i++)
         order[i] = order[i % count] + (int32_t)(i / count * count);
     for (size_t i = all; i < places; i++) order[i] = -1;

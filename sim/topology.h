@@ -30,4 +30,8 @@ static inline const int32_t *sim_element_particles(const SimModel *model, SimKin
 Status sim_topology_make(const SimModel *model, const double *rest, size_t lanes, SimTopology *out, Error *err);
 void sim_topology_free(SimTopology *topology);
 
+// Writes the order of `count` elements of `corners` particles each along the curve; `of` NULL: of the particles.
+Status sim_sort_elements(const double *rest, size_t particles, const int32_t *of, size_t corners, size_t count,
+                         int32_t *out, Error *err);
+
 #endif

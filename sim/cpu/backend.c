@@ -14,4 +14,8 @@ const SimBackend CPU_FN(sim_backend) = {
     .vertices = CPU_FN(sim_vertices),
     .vertices_back = CPU_FN(sim_vertices_back),
     .forces_back = CPU_FN(sim_forces_back),
+    .body_boxes = CPU_FN(sim_body_boxes),
+    .body_trees = CPU_FN(sim_body_trees),
+    .touches = CPU_FN(sim_touches),
+    .touch_sums = CPU_FN(sim_touch_sums),
 };

@@ -57,6 +57,11 @@ bool CPU_FN(sim_vertices)(const SimPacked *p, const SimStep *step, size_t first,
         lanes_read(from + SIM_QUAD, SIM_RECORD, v);
         if (p->force) num_add_scaled(num_all(1), (const Num *)p->force + 3 * b, f);
         if (p->planes) add_contacts(p, b, x, v, f);
+        if (step->touch) {
+            Num touch[3];
+            lanes_read((const real *)p->touching.sum + b * SIM_LANES * SIM_QUAD, SIM_QUAD, touch);
+            num_add_scaled(num_all(1), touch, f);
+        }
         if (step->total) lanes_write((real *)step->total + b * SIM_LANES * SIM_QUAD, SIM_QUAD, f);
         for (int i = 0; i < 3; i++) {
             v[i] += dt * (vertex->inverse_mass * f[i] + vertex->gravity[i]);
@@ -82,31 +87,33 @@ static void contacts_back(const SimPacked *p, const SimBack *back, size_t block,
         Num n[3], offset;
         read_plane(p->plane[k], n, &offset);
         Num depth = sim_contact_depth(&contact[k], n, offset, x);
-        if (any_above_zero(depth)) sim_contact_adjoint(&contact[k], n, depth, v, w, gx, gv, &gradient[k]);
+        Num g_depth, gn[3];
+        if (!any_above_zero(depth)) continue;
+        sim_contact_adjoint(&contact[k], n, depth, v, w, &g_depth, gn, gv, &gradient[k]);
+        num_add_scaled(-g_depth, n, gx);
     }
+}
+
+LANES_INLINE void add_records(const real *records, Num gx[3], Num gv[3]) {
+    Num more[3];
+    lanes_read(records, SIM_RECORD, more);
+    num_add_scaled(num_all(1), more, gx);
+    lanes_read(records + SIM_QUAD, SIM_RECORD, more);
+    num_add_scaled(num_all(1), more, gv);
 }
 
 // The adjoint of the record after the step, from its parts.
 static void read_adjoint(const SimPacked *p, const SimBack *back, size_t b, Num gx[3], Num gv[3]) {
     const real *adjoint = (const real *)back->adjoint + b * SIM_LANES * SIM_RECORD;
     _Alignas(64) real sums[SIM_LANES * SIM_RECORD];
-    Num more[3];
     lanes_read(adjoint, SIM_RECORD, gx);
     lanes_read(adjoint + SIM_QUAD, SIM_RECORD, gv);
     if (!back->last) {
         sum_slots(p, back->slots, b, SIM_RECORD, sums);
-        lanes_read(sums, SIM_RECORD, more);
-        num_add_scaled(num_all(1), more, gx);
-        lanes_read(sums + SIM_QUAD, SIM_RECORD, more);
-        num_add_scaled(num_all(1), more, gv);
+        add_records(sums, gx, gv);
     }
-    if (back->loss) {
-        const real *loss = (const real *)back->loss + b * SIM_LANES * SIM_RECORD;
-        lanes_read(loss, SIM_RECORD, more);
-        num_add_scaled(num_all(1), more, gx);
-        lanes_read(loss + SIM_QUAD, SIM_RECORD, more);
-        num_add_scaled(num_all(1), more, gv);
-    }
+    if (back->touch) add_records((const real *)back->touch_sum + b * SIM_LANES * SIM_RECORD, gx, gv);
+    if (back->loss) add_records((const real *)back->loss + b * SIM_LANES * SIM_RECORD, gx, gv);
 }
 
 // Adds to the gradients of a block's mass, gravity and external force.

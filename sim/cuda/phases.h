@@ -260,7 +260,9 @@ static __device__ inline void contacts_back(const SimPacked &p, const SimBack &b
         read_plane(p.plane[k], n, &offset);
         const Num depth = sim_contact_depth(&contact, n, offset, x);
         if (!(depth > 0)) continue;
-        sim_contact_adjoint(&contact, n, depth, v, w, gx, gv, &gradient);
+        Num g_depth, gn[3];
+        sim_contact_adjoint(&contact, n, depth, v, w, &g_depth, gn, gv, &gradient);
+        num_add_scaled(-g_depth, n, gx);
         add_fields<SimContact, 0, 4>(b.contact, place, gradient);
     }
 }

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/bodies.h"
+
+#include "base/vector.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- one scene
+
+// What is found of the bodies of one scene; numbers are those of its particles.
+typedef struct Surfaces {
+    size_t bodies;
+    SimBody *body;
+    int32_t *face, *point, *point_body; // (faces,3), (points), (points)
+    size_t points, nodes;
+} Surfaces;
+
+typedef struct Edge {
+    int32_t low, high, forward; // forward: 1 from low to high, else -1
+} Edge;
+
+static int compare_edges(const void *a, const void *b) {
+    const Edge *x = a, *y = b;
+    if (x->low != y->low) return x->low < y->low ? -1 : 1;
+    return (x->high > y->high) - (x->high < y->high);
+}
+
+// Each edge of a closed surface has two faces, on either side of it.
+static bool is_closed(const int32_t *face, size_t faces, Edge *edge) {
+    for (size_t i = 0; i < 3 * faces; i++) {
+        const int32_t a = face[i], b = face[i / 3 * 3 + (i + 1) % 3];
+        edge[i] = a < b ? (Edge){a, b, 1} : (Edge){b, a, -1};
+    }
+    qsort(edge, 3 * faces, sizeof *edge, compare_edges);
+    for (size_t i = 0; i < 3 * faces; i += 2)
+        if (i + 1 == 3 * faces || compare_edges(edge + i, edge + i + 1) || edge[i].forward == edge[i + 1].forward ||
+            (i + 2 < 3 * faces && !compare_edges(edge + i, edge + i + 2)))
+            return false;
+    return true;
+}
+
+static double volume_of(const int32_t *face, size_t faces, const double *rest) {
+    double all = 0;
+    for (size_t f = 0; f < faces; f++) {
+        double e[2][3], across[3];
+        vector_between(rest, face[3 * f], face[3 * f + 1], e[0]);
+        vector_between(rest, face[3 * f], face[3 * f + 2], e[1]);
+        vector_cross(e[0], e[1], across);
+        all += vector_dot(across, rest + 3 * face[3 * f]);
+    }
+    return all / 6;
+}
+
+// The faces of one body along the curve, outwards when they enclose it.
+static Status order_faces(const Sim *sim, SimBody *body, int32_t *face, Error *err) {
+    const size_t faces = (size_t)body->faces;
+    int32_t *order = malloc((faces + 1) * sizeof *order), *copy = malloc((3 * faces + 1) * sizeof *copy);
+    Edge *edge = malloc((3 * faces + 1) * sizeof *edge);
+    Status status = order && copy && edge ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for faces");
+    if (status == STATUS_OK) status = sim_sort_elements(sim->rest, sim->model.particles, face, 3, faces, order, err);
+    if (status == STATUS_OK) {
+        memcpy(copy, face, 3 * faces * sizeof *copy);
+        for (size_t f = 0; f < faces; f++) memcpy(face + 3 * f, copy + 3 * order[f], 3 * sizeof *face);
+        body->closed = faces > 0 && is_closed(face, faces, edge);
+    }
+    for (size_t f = 0; status == STATUS_OK && body->closed && volume_of(copy, faces, sim->rest) < 0 && f < faces; f++) {
+        const int32_t kept = face[3 * f + 1];
+        face[3 * f + 1] = face[3 * f + 2];
+        face[3 * f + 2] = kept;
+    }
+    free(order);
+    free(copy);
+    free(edge);
+    return status;
+}
+
+static Status fill_faces(const Sim *sim, Surfaces *s, Error *err) {
+    const SimModel *m = &sim->model;
+    size_t faces = 0;
+    Status status = STATUS_OK;
+    for (size_t f = 0; f < m->faces; f++) s->body[m->body[m->face[3 * f]]].faces++;
+    for (size_t b = 0; b < s->bodies; b++) {
+        s->body[b].face = (int32_t)faces;
+        faces += (size_t)s->body[b].faces;
+        s->body[b].faces = 0;
+    }
+    for (size_t f = 0; f < m->faces; f++) {
+        SimBody *body = &s->body[m->body[m->face[3 * f]]];
+        memcpy(s->face + 3 * (body->face + body->faces++), m->face + 3 * f, 3 * sizeof *s->face);
+    }
+    for (size_t b = 0; b < s->bodies && status == STATUS_OK; b++) {
+        SimBody *body = &s->body[b];
+        const int32_t leaves = (body->faces + SIM_LEAF_FACES - 1) / SIM_LEAF_FACES;
+        status = order_faces(sim, body, s->face + 3 * body->face, err);
+        for (body->leaves = leaves > 0; body->leaves < leaves;) body->leaves *= 2;
+        body->node = (int32_t)s->nodes;
+        s->nodes += body->leaves ? 2 * (size_t)body->leaves : 2;
+    }
+    return status;
+}
+
+// Those at corners of faces; all of a body without faces.
+static Status list_points(const Sim *sim, Surfaces *s, Error *err) {
+    const SimModel *m = &sim->model;
+    uint8_t *corner = calloc(m->particles, 1);
+    if (!corner) return error_set(err, STATUS_FAILED, "out of memory for %zu particles", m->particles);
+    for (size_t i = 0; i < 3 * m->faces; i++) corner[m->face[i]] = 1;
+    for (size_t b = 0; b < s->bodies; b++) s->body[b].bodies = (int32_t)s->bodies;
+    for (size_t i = 0; i < m->particles; i++) {
+        SimBody *body = &s->body[m->body[i]];
+        body->points += corner[i] || !body->faces;
+        body->moves |= !(m->fixed && m->fixed[i]);
+    }
+    for (size_t b = 0; b < s->bodies; b++) {
+        s->body[b].point = (int32_t)s->points;
+        s->points += (size_t)s->body[b].points;
+        s->body[b].points = 0;
+    }
+    for (size_t i = 0; i < m->particles; i++) {
+        SimBody *body = &s->body[m->body[i]];
+        if (!corner[i] && body->faces) continue;
+        s->point[body->point + body->points] = (int32_t)i;
+        s->point_body[body->point + body->points++] = m->body[i];
+    }
+    free(corner);
+    return STATUS_OK;
+}
+
+// ---- all scenes
+
+// Room on the host for what steps find; on a GPU that lies elsewhere.
+static bool make_room(Sim *sim, SimTouching *t) {
+    const size_t real_bytes = (size_t)sim->backend->real_bytes;
+    Arena *memory = &sim->memory;
+    t->box = arena_array(memory, t->nodes, SIM_RECORD * real_bytes);
+    t->near = arena_array(memory, t->bodies * t->most, sizeof *t->near);
+    t->nears = arena_array(memory, t->bodies, sizeof *t->nears);
+    t->touch = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->touch);
+    t->touches = arena_array(memory, t->points, sizeof *t->touches);
+    t->guess = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->guess);
+    t->part = arena_array(memory, t->points, SIM_TOUCHES * 4 * SIM_RECORD * real_bytes);
+    t->slope = arena_array(memory, t->points, SIM_TOUCHES * SIM_QUAD * real_bytes);
+    t->sum = arena_array(memory, sim->topology.vertex_blocks * sim->topology.lanes, SIM_QUAD * real_bytes);
+    if (!t->box || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->part || !t->slope || !t->sum)
+        return false;
+    memset(t->guess, 0xff, t->points * SIM_TOUCHES * sizeof *t->guess);
+    return true;
+}
+
+// The faces at each vertex.
+static void list_ring(const SimTouching *t, size_t vertices, int32_t *of, int32_t *ring) {
+    memset(of, 0, (vertices + 2) * sizeof *of);
+    for (size_t i = 0; i < 3 * t->faces; i++) of[t->face[i] + 2]++;
+    for (size_t v = 0; v < vertices; v++) of[v + 2] += of[v + 1];
+    for (size_t i = 0; i < 3 * t->faces; i++) ring[of[t->face[i] + 1]++] = (int32_t)i;
+}
+
+static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
+    const SimModel *m = &sim->model;
+    const size_t B = m->scenes, N = m->particles, vertices = sim->topology.vertices;
+    SimTouching t = {.bodies = B * s->bodies,
+                     .points = B * s->points,
+                     .faces = B * m->faces,
+                     .nodes = B * s->nodes,
+                     .most = s->bodies};
+    Arena *memory = &sim->memory;
+    SimBody *body = arena_array(memory, t.bodies, sizeof *body);
+    int32_t *face = arena_array(memory, t.faces, 3 * sizeof *face),
+            *point = arena_array(memory, t.points, sizeof *point),
+            *point_body = arena_array(memory, t.points, sizeof *point_body),
+            *ring_of = arena_array(memory, vertices + 2, sizeof *ring_of),
+            *ring = arena_array(memory, t.faces, 3 * sizeof *ring),
+            *material = arena_array(memory, vertices, sizeof *material);
+    t.contact = arena_array(memory, B * m->materials, SIM_MATERIAL * (size_t)sim->backend->real_bytes);
+    if (!body || !face || !point || !point_body || !ring_of || !ring || !material || !t.contact || !make_room(sim, &t))
+        return error_set(err, STATUS_FAILED, "out of memory for %zu bodies that meet", t.bodies);
+    for (size_t i = 0; i < m->materials; i++) t.reach = fmax(t.reach, m->contacts[i].margin);
+    for (size_t scene = 0; scene < B; scene++) {
+        const int32_t *vertex_of = sim->topology.vertex_of + scene * N;
+        for (size_t b = 0; b < s->bodies; b++) {
+            SimBody *out = &body[scene * s->bodies + b];
+            *out = s->body[b];
+            out->first = (int32_t)(scene * s->bodies);
+            out->point += (int32_t)(scene * s->points);
+            out->face += (int32_t)(scene * m->faces);
+            out->node += (int32_t)(scene * s->nodes);
+        }
+        for (size_t i = 0; i < 3 * m->faces; i++) face[3 * scene * m->faces + i] = vertex_of[s->face[i]];
+        for (size_t i = 0; i < s->points; i++) {
+            point[scene * s->points + i] = vertex_of[s->point[i]];
+            point_body[scene * s->points + i] = (int32_t)(scene * s->bodies) + s->point_body[i];
+        }
+        for (size_t i = 0; i < N; i++)
+            material[vertex_of[i]] = (int32_t)(scene * m->materials) + (m->material ? m->material[i] : 0);
+    }
+    t.body = body, t.face = face, t.point = point, t.point_body = point_body, t.material = material;
+    list_ring(&t, vertices, ring_of, ring);
+    t.ring_of = ring_of, t.ring = ring;
+    sim->packed.touching = t;
+    return STATUS_OK;
+}
+
+Status sim_make_bodies(Sim *sim, Error *err) {
+    const SimModel *m = &sim->model;
+    Surfaces s = {0};
+    if (!m->faces) return STATUS_OK;
+    for (size_t i = 0; i < m->particles; i++)
+        if ((size_t)m->body[i] >= s.bodies) s.bodies = (size_t)m->body[i] + 1;
+    s.body = calloc(s.bodies, sizeof *s.body);
+    s.face = malloc(3 * m->faces * sizeof *s.face);
+    s.point = malloc(m->particles * sizeof *s.point);
+    s.point_body = malloc(m->particles * sizeof *s.point_body);
+    Status status = s.body && s.face && s.point && s.point_body
+                        ? STATUS_OK
+                        : error_set(err, STATUS_FAILED, "out of memory for the surfaces of %zu bodies", s.bodies);
+    if (status == STATUS_OK) status = fill_faces(sim, &s, err);
+    if (status == STATUS_OK) status = list_points(sim, &s, err);
+    if (status == STATUS_OK) status = repeat(sim, &s, err);
+    free(s.body);
+    free(s.face);
+    free(s.point);
+    free(s.point_body);
+    return status;
+}
+
+void sim_pack_materials(const Sim *sim, const SimValues *values) {
+    const SimModel *m = &sim->model;
+    const SimTouching *t = &sim->packed.touching;
+    for (size_t i = 0; i < m->scenes * m->materials && t->bodies; i++) {
+        const SimMaterial *material = &m->contacts[i % m->materials];
+        for (size_t f = 0; f < 4; f++)
+            sim_put(sim, t->contact, SIM_MATERIAL * i + f,
+                    values->of[SIM_CONTACT_KE + f] ? values->of[SIM_CONTACT_KE + f][i] : 0);
+        sim_put(sim, t->contact, SIM_MATERIAL * i + 4, material->margin);
+        sim_put(sim, t->contact, SIM_MATERIAL * i + 5, material->fade);
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What never changes of bodies that meet: their particles and faces in the order of memory (SimTouching), and room for
+// what a step finds.
+#ifndef VPD_SIM_BODIES_H
+#define VPD_SIM_BODIES_H
+
+#include "sim/solver.h"
+
+// Fills sim->packed.touching from the model, whose topology is made. Nothing without faces.
+Status sim_make_bodies(Sim *sim, Error *err);
+
+// Contact materials into touching.contact.
+void sim_pack_materials(const Sim *sim, const SimValues *values);
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contact of a particle with a triangle of another body, and its adjoint, for single numbers (not for vectors of them).
+// Corner 0 of the arrays is the particle; 1, 2, 3 are the triangle's. Its nearest point has the weights b, so that
+//   away = x0 - sum b_j x_j, v = v0 - sum b_j v_j, n = away/|away| (of a face: its own normal), gap = n.away,
+//   depth = margin - gap;
+// the particle feels the force f of sim/contact.h, and corner j feels -b_j f: neither momentum nor angular momentum
+// changes.
+#ifndef VPD_SIM_TOUCH_H
+#define VPD_SIM_TOUCH_H
+
+#include "sim/contact.h"
+
+#ifdef SIM_LANES
+#error "sim/touch.h is for single numbers"
+#endif
+
+enum { SIM_TOUCH_FACE = 7 };
+
+// Corners between which the point of a triangle lies that is nearest to x: bit j for corner j, so 7 is inside the
+// triangle, two bits are an edge and one a corner. *square is the squared distance. (Ericson, Real-Time Collision
+// Detection, 2004, section 5.1.5.)
+SIM_ELEMENT int sim_touch_nearest(const real x[3], const real a[3], const real b[3], const real c[3], real *square) {
+    real ab[3], ac[3], ap[3], bp[3], cp[3], from[3];
+    num_sub(b, a, ab);
+    num_sub(c, a, ac);
+    num_sub(x, a, ap);
+    num_sub(x, b, bp);
+    num_sub(x, c, cp);
+    const real d1 = num_dot(ab, ap), d2 = num_dot(ac, ap), d3 = num_dot(ab, bp), d4 = num_dot(ac, bp),
+               d5 = num_dot(ab, cp), d6 = num_dot(ac, cp);
+    const real va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2, all = va + vb + vc;
+    real along[3], weight[2] = {0, 0};
+    int on = SIM_TOUCH_FACE;
+    if (d1 <= 0 && d2 <= 0) on = 1;
+    else if (d3 >= 0 && d4 <= d3) on = 2;
+    else if (d6 >= 0 && d5 <= d6) on = 4;
+    else if (vc <= 0 && d1 >= 0 && d3 <= 0) on = 3, weight[0] = d1 / (d1 - d3);
+    else if (vb <= 0 && d2 >= 0 && d6 <= 0) on = 5, weight[1] = d2 / (d2 - d6);
+    else if (va <= 0 && d4 >= d3 && d5 >= d6) on = 6, weight[1] = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+    else if (all > 0) weight[0] = vb / all, weight[1] = vc / all;
+    else on = 1; // a triangle without area
+    if (on == 6) weight[0] = 1 - weight[1];
+    for (int i = 0; i < 3; i++) {
+        along[i] = weight[0] * ab[i] + weight[1] * ac[i];
+        from[i] = on == 2 ? bp[i] : on == 4 ? cp[i] : ap[i] - along[i];
+    }
+    *square = num_dot(from, from);
+    return on;
+}
+
+// The nearest point as a differentiable function of the corners that it lies between.
+typedef struct SimTouchPoint {
+    int base, other[2], edges;   // the first corner, and those at the ends of `edges` edges from it
+    real edge[2][3], inverse[3]; // inverse of the edges' products: 00, 01, 11
+    real from[3], away[3];       // of the particle, from the base and from the nearest point
+    real t[2], weight[4];        // away = from - sum t edge; weight[1 + j] = b_j
+    real normal[3], over, gap;   // normal = over * (edge 0 x edge 1, of a face) or over * away
+} SimTouchPoint;
+
+// side: 1; or -1 where the particle is behind a face that has no inside, or inside at an edge or a corner.
+SIM_ELEMENT void sim_touch_point(int on, real side, const real x[4][3], SimTouchPoint *p) {
+    p->base = on & 1 ? 1 : on & 2 ? 2 : 3;
+    p->edges = 0;
+    p->t[0] = p->t[1] = 0;
+    for (int j = p->base + 1; j < 4; j++)
+        if (on & 1 << (j - 1)) {
+            p->other[p->edges] = j;
+            num_sub(x[j], x[p->base], p->edge[p->edges++]);
+        }
+    num_sub(x[0], x[p->base], p->from);
+    if (p->edges == 1) {
+        p->inverse[0] = 1 / num_dot(p->edge[0], p->edge[0]);
+        p->t[0] = p->inverse[0] * num_dot(p->edge[0], p->from);
+    } else if (p->edges == 2) {
+        const real m00 = num_dot(p->edge[0], p->edge[0]), m01 = num_dot(p->edge[0], p->edge[1]),
+                   m11 = num_dot(p->edge[1], p->edge[1]), over = 1 / (m00 * m11 - m01 * m01);
+        const real r0 = num_dot(p->edge[0], p->from), r1 = num_dot(p->edge[1], p->from);
+        p->inverse[0] = m11 * over, p->inverse[1] = -m01 * over, p->inverse[2] = m00 * over;
+        p->t[0] = p->inverse[0] * r0 + p->inverse[1] * r1;
+        p->t[1] = p->inverse[1] * r0 + p->inverse[2] * r1;
+    }
+    for (int i = 0; i < 3; i++) p->away[i] = p->from[i], p->weight[1 + i] = 0;
+    p->weight[0] = -1;
+    p->weight[p->base] = 1 - p->t[0] - p->t[1];
+    for (int k = 0; k < p->edges; k++) {
+        num_add_scaled(-p->t[k], p->edge[k], p->away);
+        p->weight[p->other[k]] = p->t[k];
+    }
+    real direction[3];
+    for (int i = 0; i < 3; i++) direction[i] = p->away[i];
+    if (p->edges == 2) num_cross(p->edge[0], p->edge[1], direction);
+    p->over = side / num_max(num_sqrt(num_dot(direction, direction)), NUM(1e-30));
+    for (int i = 0; i < 3; i++) p->normal[i] = p->over * direction[i];
+    p->gap = num_dot(p->normal, p->edges == 2 ? p->from : p->away);
+}
+
+// The particle's part less that of the nearest point.
+SIM_ELEMENT void sim_touch_between(const SimTouchPoint *p, const real of[4][3], real out[3]) {
+    for (int i = 0; i < 3; i++) out[i] = of[0][i];
+    for (int j = 1; j < 4; j++) num_add_scaled(-p->weight[j], of[j], out);
+}
+
+// Writes the four forces.
+SIM_ELEMENT void sim_touch_force(const SimContact *c, int on, real side, const real x[4][3], const real v[4][3],
+                                 real f[4][3]) {
+    SimTouchPoint p;
+    real between[3], force[3] = {0, 0, 0};
+    sim_touch_point(on, side, x, &p);
+    sim_touch_between(&p, v, between);
+    sim_contact_force(c, p.normal, c->margin - p.gap, between, force);
+    for (int j = 0; j < 4; j++)
+        for (int i = 0; i < 3; i++) f[j][i] = -p.weight[j] * force[i];
+}
+
+// From dLoss/d(weights, normal, gap) to those of the positions. g_weight has those of weight[1..3].
+SIM_ELEMENT void sim_touch_positions(const SimTouchPoint *p, const real g_weight[4], real gn[3], real g_gap,
+                                     real gx[4][3]) {
+    real g_from[3] = {0, 0, 0}, g_away[3] = {0, 0, 0}, g_edge[2][3] = {{0, 0, 0}, {0, 0, 0}}, across[3], r[2], y[2];
+    if (p->edges == 2) num_add_scaled(g_gap, p->from, gn);
+    const real along = num_dot(p->normal, gn);
+    for (int i = 0; i < 3; i++) across[i] = p->over * (gn[i] - along * p->normal[i]);
+    if (p->edges == 2) {
+        num_add_scaled(g_gap, p->normal, g_from);
+        num_add_cross(p->edge[1], across, g_edge[0]);
+        num_add_cross(across, p->edge[0], g_edge[1]);
+    } else {
+        num_add_scaled(g_gap, p->normal, g_away);
+        num_add_scaled(1, across, g_away);
+    }
+    // t is where |from - sum t edge| is least: implicit differentiation.
+    for (int k = 0; k < p->edges; k++) r[k] = g_weight[p->other[k]] - g_weight[p->base] - num_dot(p->edge[k], g_away);
+    if (p->edges == 1) y[0] = p->inverse[0] * r[0];
+    if (p->edges == 2)
+        y[0] = p->inverse[0] * r[0] + p->inverse[1] * r[1], y[1] = p->inverse[1] * r[0] + p->inverse[2] * r[1];
+    for (int k = 0; k < p->edges; k++) num_add_scaled(y[k], p->edge[k], g_away);
+    num_add_scaled(1, g_away, g_from);
+    for (int i = 0; i < 3; i++) {
+        gx[0][i] = g_from[i];
+        for (int j = 1; j < 4; j++) gx[j][i] = 0;
+        gx[p->base][i] = -g_from[i];
+        for (int k = 0; k < p->edges; k++) {
+            const real g = g_edge[k][i] - g_away[i] * p->t[k] + y[k] * p->away[i];
+            gx[p->other[k]][i] = g;
+            gx[p->base][i] -= g;
+        }
+    }
+}
+
+// w = dLoss/df of the four; writes dLoss/dx and dLoss/dv, and adds to dLoss/d(k_e, k_d, k_f, mu).
+SIM_ELEMENT void sim_touch_adjoint(const SimContact *c, int on, real side, const real x[4][3], const real v[4][3],
+                                   const real w[4][3], real gx[4][3], real gv[4][3], SimContact *gradient) {
+    SimTouchPoint p;
+    real between[3], of_force[3], force[3] = {0, 0, 0}, g_between[3] = {0, 0, 0}, gn[3], g_depth, g_weight[4];
+    sim_touch_point(on, side, x, &p);
+    sim_touch_between(&p, v, between);
+    sim_touch_between(&p, w, of_force);
+    sim_contact_force(c, p.normal, c->margin - p.gap, between, force);
+    sim_contact_adjoint(c, p.normal, c->margin - p.gap, between, of_force, &g_depth, gn, g_between, gradient);
+    for (int j = 0; j < 4; j++) {
+        g_weight[j] = -num_dot(g_between, v[j]) - num_dot(force, w[j]);
+        for (int i = 0; i < 3; i++) gv[j][i] = -p.weight[j] * g_between[i];
+    }
+    sim_touch_positions(&p, g_weight, gn, -g_depth, gx);
+}
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one particle does with the bodies that it touches, on CPU and GPU: finds them, and has forces or adjoints.
+#ifndef VPD_SIM_TOUCHING_H
+#define VPD_SIM_TOUCHING_H
+
+#include "sim/nearest.h"
+
+// Means of the two materials, as at a plane.
+SIM_ELEMENT SimContact sim_touch_contact(const SimTouching *t, int32_t vertex, int32_t other) {
+    const real *a = (const real *)t->contact + SIM_MATERIAL * t->material[vertex],
+               *b = (const real *)t->contact + SIM_MATERIAL * t->material[other];
+    SimContact out;
+    out.k_e = (a[0] + b[0]) / 2;
+    out.k_d = (a[1] + b[1]) / 2;
+    out.k_f = (a[2] + b[2]) / 2;
+    out.mu = (a[3] + b[3]) / 2;
+    out.margin = (a[4] + b[4]) / 2;
+    out.ramp = 1 / num_max((a[5] + b[5]) / 2, NUM(1e-30));
+    return out;
+}
+
+// Vertices of a touch: the particle, and the face's corners.
+SIM_ELEMENT void sim_touch_vertices(const SimTouching *t, size_t point, int32_t face, int32_t out[4]) {
+    out[0] = t->point[point];
+    for (int j = 0; j < 3; j++) out[1 + j] = t->face[3 * face + j];
+}
+
+SIM_ELEMENT void sim_touch_places(const real *records, const int32_t vertex[4], real x[4][3], real v[4][3]) {
+    for (int j = 0; j < 4; j++)
+        for (int i = 0; i < 3; i++) {
+            x[j][i] = sim_place(records, vertex[j])[i];
+            v[j][i] = sim_place(records, vertex[j])[SIM_QUAD + i];
+        }
+}
+
+// Writes the touches of particle `point`.
+SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, size_t point) {
+    const int32_t self = t->point_body[point];
+    const real *x = sim_place(records, t->point[point]);
+    SimTouch *touch = t->touch + SIM_TOUCHES * point;
+    int32_t count = 0;
+    for (int32_t k = 0; k < t->nears[self] && count < SIM_TOUCHES; k++) {
+        const int32_t other = t->near[(size_t)self * t->most + (size_t)k];
+        const SimBody *body = &t->body[other];
+        const real *box = (const real *)t->box + (size_t)body->node * SIM_RECORD;
+        int32_t *guess = t->guess + SIM_TOUCHES * point + other % SIM_TOUCHES;
+        if (!body->faces || !sim_box_holds(box + SIM_RECORD, (real)t->reach, x)) continue;
+        const bool guessed = *guess >= body->face && *guess < body->face + body->faces;
+        const SimNearest nearest = sim_nearest(t, body, box, records, x, guessed ? *guess : -1);
+        *guess = nearest.face;
+        if (nearest.face < 0) continue; // the state is not finite
+        const real side = sim_side(t, body, records, x, nearest);
+        int32_t vertex[4];
+        real places[4][3], rates[4][3];
+        SimTouchPoint at;
+        sim_touch_vertices(t, point, nearest.face, vertex);
+        sim_touch_places(records, vertex, places, rates);
+        sim_touch_point(nearest.on, side, places, &at);
+        if (sim_touch_contact(t, vertex[0], vertex[1]).margin - at.gap > 0)
+            touch[count++] = (SimTouch){nearest.face, (int16_t)nearest.on, (int16_t)side};
+    }
+    t->touches[point] = count;
+}
+
+// Writes the parts of touch k of particle `point`: forces, or adjoints where w (vertices, SIM_QUAD) is given.
+SIM_ELEMENT void sim_touch_parts(const SimTouching *t, const real *records, const real *w, size_t point, size_t k) {
+    const size_t row = SIM_TOUCHES * point + k;
+    const SimTouch touch = t->touch[row];
+    real *part = (real *)t->part + row * 4 * SIM_RECORD, *slope = (real *)t->slope + row * SIM_QUAD;
+    int32_t vertex[4];
+    real x[4][3], v[4][3], wanted[4][3], first[4][3], second[4][3];
+    sim_touch_vertices(t, point, touch.face, vertex);
+    sim_touch_places(records, vertex, x, v);
+    const SimContact contact = sim_touch_contact(t, vertex[0], vertex[1]);
+    SimContact gradient = {0, 0, 0, 0, 0, 0};
+    if (w) {
+        for (int j = 0; j < 4; j++)
+            for (int i = 0; i < 3; i++) wanted[j][i] = w[(size_t)vertex[j] * SIM_QUAD + (size_t)i];
+        sim_touch_adjoint(&contact, touch.on, touch.side, x, v, wanted, first, second, &gradient);
+        slope[0] = gradient.k_e;
+        slope[1] = gradient.k_d;
+        slope[2] = gradient.k_f;
+        slope[3] = gradient.mu;
+    } else sim_touch_force(&contact, touch.on, touch.side, x, v, first);
+    for (int j = 0; j < 4; j++) {
+        part[j * SIM_RECORD + 3] = 0;
+        for (int i = 0; i < 3; i++) {
+            part[j * SIM_RECORD + i] = first[j][i];
+            if (w) part[j * SIM_RECORD + SIM_QUAD + i] = second[j][i];
+        }
+    }
+}
+
+#endif
