@@ -28,7 +28,7 @@ static const void *frame_loss(SimTeam *team, const Reverse *r, int thread, size_
 }
 
 // *touch: back.touch_sum has a part of the adjoint after the step; becomes whether it has one of that before it.
-static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n, bool *touch) {
+static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n, bool jump, bool *touch) {
     const Sim *sim = team->sim;
     const SimRun *run = team->run;
     const SimStates *s = &sim->states;
@@ -44,7 +44,7 @@ static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n,
     if (interval_ends) sim_unpack_forces(sim, r->gradient, n / run->control_every, thread);
     sim_team_wait(team);
     sim->backend->forces_back(&sim->packed, &back, sim->chunks[thread][0], sim->chunks[thread][1]);
-    sim->backend->body_boxes(&sim->packed.touching, back.state, thread, team->threads);
+    sim->backend->body_boxes(&sim->packed.touching, back.state, jump, thread, team->threads);
     if (interval_ends) sim_unpack_activations(sim, r->gradient, n / run->control_every, r->act, thread);
     if (thread == 0) sim_team_look_for_stop(team);
     if (thread == 0 && team->status != STATUS_OK) sim_team_end(team);
@@ -58,7 +58,7 @@ static void segment_back(SimTeam *team, const Reverse *r, int thread, size_t fir
     for (size_t n = last; n-- > first && !sim_team_ended(team);) {
         if ((run->force || run->activation) && (n + 1 == last || (n + 1) % run->control_every == 0))
             sim_pack_controls(team->sim, run, n / run->control_every, thread);
-        one_step_back(team, r, thread, n, touch);
+        one_step_back(team, r, thread, n, n + 1 == last, touch);
     }
 }
 

@@ -47,7 +47,7 @@ void sim_advance(SimTeam *team, int thread, size_t first, size_t last) {
         if ((run->force || run->activation) && (n == first || n % run->control_every == 0))
             sim_pack_controls(sim, run, n / run->control_every, thread);
         sim->backend->forces(&sim->packed, &step, chunks[0], chunks[1]);
-        sim->backend->body_boxes(&sim->packed.touching, step.state, thread, team->threads);
+        sim->backend->body_boxes(&sim->packed.touching, step.state, n == first, thread, team->threads);
         sim_team_wait(team);
         step.touch = sim_team_touch(team, thread, step.state, NULL);
         if (!sim->backend->vertices(&sim->packed, &step, blocks[0], blocks[1])) {

@@ -28,9 +28,9 @@ typedef struct SimBody {
     int32_t first, bodies; // of its scene
     int32_t point, points; // its first particle that may touch another body, and how many
     int32_t face, faces;
-    int32_t node, leaves; // its tree (sim/nearest.h): first record in `box`, and how many leaves
-    bool closed;          // its faces have an inside
-    bool moves;           // not all of it is fixed
+    int32_t group, groups; // of its tree (sim/nearest.h), 0 without faces
+    bool closed;           // its faces have an inside
+    bool moves;            // not all of it is fixed
 } SimBody;
 
 typedef struct SimTouch {
@@ -40,11 +40,12 @@ typedef struct SimTouch {
 
 // Bodies meet where a particle of one comes to a face of another (sim/touch.h). A particle touches at most SIM_TOUCHES
 // others at once, the first of its scene. Arrays are of all scenes.
-enum { SIM_LEAF_FACES = 4, SIM_TOUCHES = 4, SIM_MATERIAL = 6 };
+enum { SIM_TOUCHES = 4, SIM_MATERIAL = 6, SIM_BRANCHES = 4, SIM_GROUP = 6 * SIM_BRANCHES };
 typedef struct SimTouching {
-    size_t bodies, points, faces, nodes; // no bodies: they pass through each other
-    size_t most;                         // bodies of one scene
-    double reach;                        // metres: the largest margin, at least 0
+    size_t bodies, points, faces, groups; // no bodies: they pass through each other
+    size_t most;                          // bodies of one scene
+    double reach;                         // metres: the largest margin, at least 0
+    double dt;
     const SimBody *body;
     const int32_t *point, *point_body; // (points) vertex, and number of its body
     const int32_t *face;               // (faces,3) vertices
@@ -53,11 +54,14 @@ typedef struct SimTouching {
     const int32_t *material; // (vertices) row of `contact`
     void *contact;           // (scenes*materials, SIM_MATERIAL) k_e, k_d, k_f, mu, margin, fade
     // of the present step
-    void *box;             // (nodes, SIM_RECORD)
+    void *box;             // (bodies, SIM_RECORD) around each: low corner, 0, high corner, 0
+    void *group;           // (groups, SIM_GROUP) trees of boxes
     int32_t *near, *nears; // (bodies, most) others whose boxes overlap, and how many
     SimTouch *touch;       // (points, SIM_TOUCHES)
     int32_t *touches;      // (points)
     int32_t *guess;        // (points, SIM_TOUCHES) faces that were nearest, -1: none
+    double *clear;         // (points, SIM_TOUCHES) no touch before both bodies have moved so far; NULL: not known
+    double *speed, *moved; // (bodies) the largest of a particle in m/s, and metres of all steps so far
     void *part;            // (points, SIM_TOUCHES, 4, SIM_RECORD) of the particle and of the face's corners: forces; or
                            // what an adjoint adds to dLoss/d(record)
     void *slope;           // (points, SIM_TOUCHES, SIM_QUAD) dLoss/d(k_e, k_d, k_f, mu)
@@ -119,10 +123,10 @@ typedef struct SimBackend {
     // Largest |component| of the adjoint after the step.
     double (*vertices_back)(const SimPacked *, const SimBack *, size_t first, size_t last);
     void (*forces_back)(const SimPacked *, const SimBack *, size_t first, size_t last);
-    // Bodies that meet, in three phases between which all threads wait: boxes around bodies; which of them overlap, and
-    // their trees; particles that touch, with the forces of a step, or adjoints where `w` (SimBack) is given. Each
-    // thread calls them for its share.
-    void (*body_boxes)(const SimTouching *, const void *state, int thread, int threads);
+    // Bodies that meet, in three phases between which all threads wait: boxes around bodies, with `jump` where the
+    // state is not one step from that of the call before; which of them overlap, and their trees; particles that touch,
+    // with the forces of a step, or adjoints where `w` (SimBack) is given. Each thread calls them for its share.
+    void (*body_boxes)(const SimTouching *, const void *state, bool jump, int thread, int threads);
     void (*body_trees)(const SimTouching *, const void *state, int thread, int threads);
     void (*touches)(const SimTouching *, const void *state, const void *w, int thread, int threads);
     // Their sums at vertices first .. last-1: forces of a step; or adjoints, with back->touch_values.

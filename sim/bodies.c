@@ -14,7 +14,7 @@ typedef struct Surfaces {
     size_t bodies;
     SimBody *body;
     int32_t *face, *point, *point_body; // (faces,3), (points), (points)
-    size_t points, nodes;
+    size_t points, groups;
 } Surfaces;
 
 typedef struct Edge {
@@ -92,11 +92,11 @@ static Status fill_faces(const Sim *sim, Surfaces *s, Error *err) {
     }
     for (size_t b = 0; b < s->bodies && status == STATUS_OK; b++) {
         SimBody *body = &s->body[b];
-        const int32_t leaves = (body->faces + SIM_LEAF_FACES - 1) / SIM_LEAF_FACES;
         status = order_faces(sim, body, s->face + 3 * body->face, err);
-        for (body->leaves = leaves > 0; body->leaves < leaves;) body->leaves *= 2;
-        body->node = (int32_t)s->nodes;
-        s->nodes += body->leaves ? 2 * (size_t)body->leaves : 2;
+        for (int64_t leaves = 1; body->faces && (leaves == 1 || leaves < body->faces); leaves *= SIM_BRANCHES)
+            body->groups = SIM_BRANCHES * body->groups + 1;
+        body->group = (int32_t)s->groups;
+        s->groups += (size_t)body->groups;
     }
     return status;
 }
@@ -134,17 +134,25 @@ static Status list_points(const Sim *sim, Surfaces *s, Error *err) {
 static bool make_room(Sim *sim, SimTouching *t) {
     const size_t real_bytes = (size_t)sim->backend->real_bytes;
     Arena *memory = &sim->memory;
-    t->box = arena_array(memory, t->nodes, SIM_RECORD * real_bytes);
+    t->box = arena_array(memory, t->bodies, SIM_RECORD * real_bytes);
+    t->group = arena_array(memory, t->groups, SIM_GROUP * real_bytes);
     t->near = arena_array(memory, t->bodies * t->most, sizeof *t->near);
     t->nears = arena_array(memory, t->bodies, sizeof *t->nears);
     t->touch = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->touch);
     t->touches = arena_array(memory, t->points, sizeof *t->touches);
     t->guess = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->guess);
+    t->clear = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->clear);
+    t->speed = arena_array(memory, t->bodies, sizeof *t->speed);
+    t->moved = arena_array(memory, t->bodies, sizeof *t->moved);
     t->part = arena_array(memory, t->points, SIM_TOUCHES * 4 * SIM_RECORD * real_bytes);
     t->slope = arena_array(memory, t->points, SIM_TOUCHES * SIM_QUAD * real_bytes);
     t->sum = arena_array(memory, sim->topology.vertex_blocks * sim->topology.lanes, SIM_QUAD * real_bytes);
-    if (!t->box || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->part || !t->slope || !t->sum)
+    if (!t->box || !t->group || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->speed ||
+        !t->moved || !t->part || !t->slope || !t->sum)
         return false;
+    for (size_t i = 0; i < t->groups * SIM_GROUP; i++)
+        sim_put(sim, t->group, i,
+                i % SIM_GROUP < 3 * SIM_BRANCHES ? INFINITY : -INFINITY); // nodes without faces stay so
     memset(t->guess, 0xff, t->points * SIM_TOUCHES * sizeof *t->guess);
     return true;
 }
@@ -163,8 +171,9 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
     SimTouching t = {.bodies = B * s->bodies,
                      .points = B * s->points,
                      .faces = B * m->faces,
-                     .nodes = B * s->nodes,
-                     .most = s->bodies};
+                     .groups = B * s->groups,
+                     .most = s->bodies,
+                     .dt = m->dt};
     Arena *memory = &sim->memory;
     SimBody *body = arena_array(memory, t.bodies, sizeof *body);
     int32_t *face = arena_array(memory, t.faces, 3 * sizeof *face),
@@ -185,7 +194,7 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
             out->first = (int32_t)(scene * s->bodies);
             out->point += (int32_t)(scene * s->points);
             out->face += (int32_t)(scene * m->faces);
-            out->node += (int32_t)(scene * s->nodes);
+            out->group += (int32_t)(scene * s->groups);
         }
         for (size_t i = 0; i < 3 * m->faces; i++) face[3 * scene * m->faces + i] = vertex_of[s->face[i]];
         for (size_t i = 0; i < s->points; i++) {

@@ -2,30 +2,46 @@
 // The face of a body that is nearest to a particle, by a tree of boxes, and the side on which the particle is. For
 // single numbers; the same on CPU and GPU.
 //
-// The faces of a body lie along a Morton curve. SIM_LEAF_FACES of them make a leaf; the tree is complete, so node i has
-// the children 2i and 2i+1, the root is 1 and the leaves begin at `leaves`, a power of two. A node's box is a record:
-// low corner, 0, high corner, 0; a box without faces has its low corner above its high one.
+// Each node of the tree has SIM_BRANCHES children: those of node i are 4i+1 .. 4i+4, and node 0 is the root. Nodes
+// groups, groups+1, .. are the body's faces, which lie along a Morton curve; behind the last face they are empty. Group
+// i holds the boxes of the children of node i, side by side: low x of the four, low y, low z, high x, high y, high z.
+// An empty box has its low corner above its high one.
 #ifndef VPD_SIM_NEAREST_H
 #define VPD_SIM_NEAREST_H
 
 #include "sim/backend.h"
 #include "sim/touch.h"
 
-enum { SIM_TREE_DEPTH = 32 };
+enum { SIM_STACK = 48 }; // a level leaves three boxes on it, and a body of 2^28 faces has 14 levels
 
 typedef struct SimNearest {
     int32_t face; // of all faces; -1: none
     int on;       // sim_touch_nearest
 } SimNearest;
 
-// 0 inside the box.
-SIM_ELEMENT real sim_box_square(const real *box, const real x[3]) {
-    real square = 0;
+// Squared distances to the four boxes of a group; 0 inside, but for rounding.
+SIM_ELEMENT void sim_group_squares(const real *group, const real x[3], real square[SIM_BRANCHES]) {
+    for (int c = 0; c < SIM_BRANCHES; c++) square[c] = 0;
     for (int i = 0; i < 3; i++) {
-        const real off = num_max(num_max(box[i] - x[i], x[i] - box[SIM_QUAD + i]), NUM(0));
-        square += off * off;
+        const real *low = group + i * SIM_BRANCHES, *high = low + 3 * SIM_BRANCHES;
+        for (int c = 0; c < SIM_BRANCHES; c++) { // without a branch, so that the four are one vector
+            const real off = (real_fabs(x[i] - low[c]) + real_fabs(x[i] - high[c]) - (high[c] - low[c])) / 2;
+            square[c] += off * off;
+        }
     }
-    return square;
+}
+
+// Distances from a body in this box are right to so many metres.
+SIM_ELEMENT real sim_rounding(const real *box) {
+    real size = 0;
+    for (int i = 0; i < 3; i++) size += box[SIM_QUAD + i] - box[i];
+    return size * (sizeof(real) == 8 ? NUM(1e-13) : NUM(1e-5));
+}
+
+// The square of a distance that is longer by `more`, whose square is given.
+SIM_ELEMENT real sim_beyond(real square, real more) {
+    const real far = num_sqrt(square) + more;
+    return far * far;
 }
 
 SIM_ELEMENT bool sim_box_holds(const real *box, real reach, const real x[3]) {
@@ -50,46 +66,69 @@ SIM_ELEMENT real sim_face_square(const int32_t *face, const real *records, const
     return square;
 }
 
-// The nearest face of `body`; among equal ones the first. `box` has the body's nodes; `guess` (-1: none) is a face of
-// it that may be near, which saves time and changes nothing: boxes are left out only when they are farther than what is
-// found by more than rounding can explain.
+SIM_ELEMENT void sim_fit_box(real *group, int child, const real *low, const real *high, int stride) {
+    for (int i = 0; i < 3; i++) {
+        real *at = group + i * SIM_BRANCHES + child;
+        *at = num_min(low[i * stride], *at);
+        at[3 * SIM_BRANCHES] = num_max(high[i * stride], at[3 * SIM_BRANCHES]);
+    }
+}
+
+// Fits the boxes of group `node` of a body (counted from its first) to the faces or groups below.
+SIM_ELEMENT void sim_fit_group(const SimTouching *t, const SimBody *body, const real *records, int32_t node) {
+    real *groups = (real *)t->group + (size_t)body->group * SIM_GROUP, *group = groups + (size_t)node * SIM_GROUP;
+    for (int k = 0; k < SIM_GROUP; k++) group[k] = k < 3 * SIM_BRANCHES ? NUM(INFINITY) : NUM(-INFINITY);
+    for (int c = 0; c < SIM_BRANCHES; c++) {
+        const int32_t child = SIM_BRANCHES * node + 1 + c, f = child - body->groups;
+        const real *below = groups + (size_t)child * SIM_GROUP;
+        for (int j = 0; j < SIM_BRANCHES && f < 0; j++)
+            sim_fit_box(group, c, below + j, below + j + 3 * SIM_BRANCHES, SIM_BRANCHES);
+        for (int j = 0; j < 3 && f >= 0 && f < body->faces; j++) {
+            const real *x = sim_place(records, t->face[3 * (body->face + f) + j]);
+            sim_fit_box(group, c, x, x, 1);
+        }
+    }
+}
+
+// The nearest face of `body`, which lies in `box`; among equal ones the first. `guess` (-1: none) is a face of it that
+// may be near, which saves time and changes nothing: boxes are left out only when they are farther than what is found
+// by more than rounding can explain.
 SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, const real *box, const real *records,
                                    const real x[3], int32_t guess) {
+    const real *groups = (const real *)t->group + (size_t)body->group * SIM_GROUP, rounding = sim_rounding(box);
     SimNearest out = {-1, 0};
-    int32_t stack[SIM_TREE_DEPTH], depth = 0;
-    real best = NUM(3e38), limit = NUM(3e38), size = 0;
-    for (int i = 0; i < 3; i++) size += box[SIM_RECORD + SIM_QUAD + i] - box[SIM_RECORD + i];
-    const real rounding = size * (sizeof(real) == 8 ? NUM(1e-13) : NUM(1e-5));
+    int32_t stack[SIM_STACK], depth = 0;
+    real best = NUM(3e38), limit = best, square_of[SIM_STACK]; // squared
     if (guess >= 0) {
         best = sim_face_square(t->face + 3 * guess, records, x, &out.on);
-        limit = num_sqrt(best) + rounding;
-        limit *= limit;
+        limit = sim_beyond(best, rounding);
         out.face = guess;
     }
-    stack[depth++] = 1;
+    square_of[depth] = 0;
+    stack[depth++] = 0;
     while (depth > 0) {
         const int32_t node = stack[--depth];
-        if (sim_box_square(box + (size_t)node * SIM_RECORD, x) > limit) continue;
-        if (node < body->leaves) {
-            const real first = sim_box_square(box + (size_t)(2 * node) * SIM_RECORD, x),
-                       second = sim_box_square(box + (size_t)(2 * node + 1) * SIM_RECORD, x);
-            const int32_t near = second < first; // on top of the stack
-            if ((near ? first : second) <= limit) stack[depth++] = 2 * node + 1 - near;
-            if ((near ? second : first) <= limit) stack[depth++] = 2 * node + near;
+        if (square_of[depth] > limit) continue;
+        if (node < body->groups) {
+            real square[SIM_BRANCHES];
+            int near = 0; // on top of the stack
+            sim_group_squares(groups + (size_t)node * SIM_GROUP, x, square);
+            for (int c = 1; c < SIM_BRANCHES; c++) near = square[c] < square[near] ? c : near;
+            for (int k = 1; k <= SIM_BRANCHES; k++) {
+                const int c = (near + k) % SIM_BRANCHES;
+                square_of[depth] = square[c];
+                stack[depth] = SIM_BRANCHES * node + 1 + c;
+                depth += square[c] <= limit;
+            }
             continue;
         }
-        const int32_t begin = body->face + (node - body->leaves) * SIM_LEAF_FACES,
-                      end = begin + SIM_LEAF_FACES < body->face + body->faces ? begin + SIM_LEAF_FACES
-                                                                              : body->face + body->faces;
-        for (int32_t f = begin; f < end; f++) {
-            int on;
-            const real square = sim_face_square(t->face + 3 * f, records, x, &on);
-            if (!(square < best || (square == best && f < out.face))) continue;
-            best = square;
-            limit = num_sqrt(best) + rounding;
-            limit *= limit;
-            out = (SimNearest){f, on};
-        }
+        const int32_t f = body->face + node - body->groups;
+        int on;
+        const real square = sim_face_square(t->face + 3 * f, records, x, &on);
+        if (!(square < best || (square == best && f < out.face))) continue;
+        best = square;
+        limit = sim_beyond(best, rounding);
+        out = (SimNearest){f, on};
     }
     return out;
 }

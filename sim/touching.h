@@ -41,13 +41,15 @@ SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, siz
     int32_t count = 0;
     for (int32_t k = 0; k < t->nears[self] && count < SIM_TOUCHES; k++) {
         const int32_t other = t->near[(size_t)self * t->most + (size_t)k];
+        const size_t row = SIM_TOUCHES * point + (size_t)(other % SIM_TOUCHES);
         const SimBody *body = &t->body[other];
-        const real *box = (const real *)t->box + (size_t)body->node * SIM_RECORD;
-        int32_t *guess = t->guess + SIM_TOUCHES * point + other % SIM_TOUCHES;
-        if (!body->faces || !sim_box_holds(box + SIM_RECORD, (real)t->reach, x)) continue;
-        const bool guessed = *guess >= body->face && *guess < body->face + body->faces;
-        const SimNearest nearest = sim_nearest(t, body, box, records, x, guessed ? *guess : -1);
-        *guess = nearest.face;
+        const real *box = (const real *)t->box + (size_t)other * SIM_RECORD;
+        if (!body->faces || !sim_box_holds(box, (real)t->reach, x)) continue;
+        const bool known = t->guess[row] >= body->face && t->guess[row] < body->face + body->faces;
+        const double moved = t->clear ? t->moved[self] + t->moved[other] : 0;
+        if (known && t->clear && moved < t->clear[row]) continue;
+        const SimNearest nearest = sim_nearest(t, body, box, records, x, known ? t->guess[row] : -1);
+        t->guess[row] = nearest.face;
         if (nearest.face < 0) continue; // the state is not finite
         const real side = sim_side(t, body, records, x, nearest);
         int32_t vertex[4];
@@ -56,6 +58,7 @@ SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, siz
         sim_touch_vertices(t, point, nearest.face, vertex);
         sim_touch_places(records, vertex, places, rates);
         sim_touch_point(nearest.on, side, places, &at);
+        if (t->clear) t->clear[row] = moved + 0.99 * ((double)at.gap - t->reach) - 2 * (double)sim_rounding(box);
         if (sim_touch_contact(t, vertex[0], vertex[1]).margin - at.gap > 0)
             touch[count++] = (SimTouch){nearest.face, (int16_t)nearest.on, (int16_t)side};
     }

@@ -10,7 +10,7 @@ void CPU_FN(sim_forces)(const SimPacked *, const SimStep *, size_t first, size_t
 bool CPU_FN(sim_vertices)(const SimPacked *, const SimStep *, size_t first, size_t last);
 double CPU_FN(sim_vertices_back)(const SimPacked *, const SimBack *, size_t first, size_t last);
 void CPU_FN(sim_forces_back)(const SimPacked *, const SimBack *, size_t first, size_t last);
-void CPU_FN(sim_body_boxes)(const SimTouching *, const void *state, int thread, int threads);
+void CPU_FN(sim_body_boxes)(const SimTouching *, const void *state, bool jump, int thread, int threads);
 void CPU_FN(sim_body_trees)(const SimTouching *, const void *state, int thread, int threads);
 void CPU_FN(sim_touches)(const SimTouching *, const void *state, const void *w, int thread, int threads);
 void CPU_FN(sim_touch_sums)(const SimTouching *, const SimBack *, size_t first, size_t last);

@@ -8,30 +8,35 @@
 
 enum { POINTS_OF_A_TURN = 16 }; // threads take so many in turns, since bodies touch in few places
 
-static void empty_box(real *box) {
-    for (int i = 0; i < 3; i++) box[i] = INFINITY, box[SIM_QUAD + i] = -INFINITY;
+static real *box_of(const SimTouching *t, size_t body) { return (real *)t->box + body * SIM_RECORD; }
+
+// Adds how far a particle of the body has moved at most since the call before, in either direction of time; without the
+// call before, nothing is known of it.
+static void note_motion(const SimTouching *t, size_t b, const real *box, double speed, bool jump) {
+    const SimBody *body = &t->body[b];
+    double far = 0; // positions are rounded in each step
+    for (int i = 0; i < 3; i++) far = fmax(far, fmax(fabs((double)box[i]), fabs((double)box[SIM_QUAD + i])));
+    if (!jump) t->moved[b] += 1.001 * t->dt * fmax(t->speed[b], speed) + far * (sizeof(real) == 8 ? 1e-15 : 2e-7);
+    t->speed[b] = speed;
+    if (!jump) return;
+    t->moved[b] = 0;
+    for (int32_t i = 0; i < body->points * SIM_TOUCHES; i++) t->clear[body->point * SIM_TOUCHES + i] = 0;
 }
 
-static void grow_box(real *box, const real *low, const real *high) {
-    for (int i = 0; i < 3; i++) {
-        box[i] = low[i] < box[i] ? low[i] : box[i];
-        box[SIM_QUAD + i] = high[i] > box[SIM_QUAD + i] ? high[i] : box[SIM_QUAD + i];
-    }
-}
-
-static real *root_of(const SimTouching *t, size_t body) {
-    return (real *)t->box + ((size_t)t->body[body].node + 1) * SIM_RECORD;
-}
-
-void CPU_FN(sim_body_boxes)(const SimTouching *t, const void *state, int thread, int threads) {
+void CPU_FN(sim_body_boxes)(const SimTouching *t, const void *state, bool jump, int thread, int threads) {
     for (size_t b = (size_t)thread; b < t->bodies; b += (size_t)threads) {
         const int32_t *point = t->point + t->body[b].point;
-        real *box = root_of(t, b);
-        empty_box(box);
+        real *box = box_of(t, b), fastest = 0;
+        for (int c = 0; c < 3; c++) box[c] = INFINITY, box[SIM_QUAD + c] = -INFINITY;
         for (int32_t i = 0; i < t->body[b].points; i++) {
-            const real *x = sim_place(state, point[i]);
-            grow_box(box, x, x);
+            const real *x = sim_place(state, point[i]), *v = x + SIM_QUAD, square = num_dot(v, v);
+            for (int c = 0; c < 3; c++) {
+                box[c] = num_min(x[c], box[c]);
+                box[SIM_QUAD + c] = num_max(x[c], box[SIM_QUAD + c]);
+            }
+            fastest = square > fastest ? square : fastest;
         }
+        note_motion(t, b, box, sqrt((double)fastest), jump);
     }
 }
 
@@ -40,33 +45,24 @@ static void list_near(const SimTouching *t, size_t b) {
     t->nears[b] = 0;
     for (int32_t other = body->first; other < body->first + body->bodies; other++)
         if ((size_t)other != b && (body->moves || t->body[other].moves) && (body->faces || t->body[other].faces) &&
-            sim_boxes_meet(root_of(t, b), root_of(t, (size_t)other), (real)t->reach))
+            sim_boxes_meet(box_of(t, b), box_of(t, (size_t)other), (real)t->reach))
             t->near[b * t->most + (size_t)t->nears[b]++] = other;
 }
 
-static void fit_leaf(const SimTouching *t, const SimBody *body, const real *records, int32_t leaf, real *box) {
-    empty_box(box);
-    for (int32_t f = leaf * SIM_LEAF_FACES; f < (leaf + 1) * SIM_LEAF_FACES && f < body->faces; f++)
-        for (int j = 0; j < 3; j++) {
-            const real *x = sim_place(records, t->face[3 * (body->face + f) + j]);
-            grow_box(box, x, x);
-        }
+// Level by level from the faces on; nodes that hold no face stay empty.
+static void fit_tree(const SimTouching *t, const SimBody *body, const real *records) {
+    int32_t first = body->groups, filled = body->faces; // of the nodes of a level
+    while (first > 0) {
+        first = (first - 1) / SIM_BRANCHES;
+        filled = (filled + SIM_BRANCHES - 1) / SIM_BRANCHES;
+        for (int32_t i = 0; i < filled; i++) sim_fit_group(t, body, records, first + i);
+    }
 }
 
 void CPU_FN(sim_body_trees)(const SimTouching *t, const void *state, int thread, int threads) {
     for (size_t b = (size_t)thread; b < t->bodies; b += (size_t)threads) {
-        const SimBody *body = &t->body[b];
-        real *box = (real *)t->box + (size_t)body->node * SIM_RECORD;
         list_near(t, b);
-        if (!t->nears[b] || body->leaves < 2) continue; // the root has its box already, and keeps it: others read it
-        for (int32_t leaf = 0; leaf < body->leaves; leaf++)
-            fit_leaf(t, body, state, leaf, box + (size_t)(body->leaves + leaf) * SIM_RECORD);
-        for (int32_t node = body->leaves; node-- > 2;) {
-            const real *child = box + (size_t)(2 * node) * SIM_RECORD;
-            real *at = box + (size_t)node * SIM_RECORD;
-            empty_box(at);
-            for (int k = 0; k < 2; k++) grow_box(at, child + k * SIM_RECORD, child + k * SIM_RECORD + SIM_QUAD);
-        }
+        if (t->nears[b]) fit_tree(t, &t->body[b], state);
     }
 }
 
