@@ -10,6 +10,38 @@
 #include "lab/gradcheck.h"
 #include "lab/record.h"
 
+#include <math.h>
+#include <stdlib.h>
+
+// The object that starts deepest inside another one, and by how many metres; those at their surfaces do not count.
+static const SceneObject *starts_inside(const SimScene *scene, double *deepest) {
+    const SimOptions options = {.precision = SIM_F64, .threads = 1};
+    const SimModel *m = &scene->model;
+    const SceneObject *out = NULL;
+    Error ignored; // what is wrong with the scene is told where it is run
+    Sim *sim = NULL;
+    double *gap = m->faces ? malloc(m->scenes * m->particles * sizeof *gap) : NULL;
+    const bool found = gap && sim_open(m, &options, &sim, &ignored) == STATUS_OK &&
+                       sim_set(sim, &scene->values, &ignored) == STATUS_OK &&
+                       sim_touching(sim, scene->values.of[SIM_POSITION], gap, &ignored) == STATUS_OK;
+    *deepest = 0;
+    for (size_t o = 0; o < scene->object_count && found; o++) {
+        const SceneObject *object = scene->objects + o;
+        double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, least = 0;
+        for (size_t i = object->particle; i < object->particle + object->particles; i++) {
+            scene_grow_box(box, scene->values.of[SIM_POSITION] + 3 * i);
+            least = fmin(least, gap[i]);
+        }
+        const double size = box[3] - box[0] + box[4] - box[1] + box[5] - box[2];
+        if (-least <= 1e-3 * size || -least <= *deepest) continue;
+        *deepest = -least;
+        out = object;
+    }
+    sim_close(sim);
+    free(gap);
+    return out;
+}
+
 void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
     double bound = sim_stable_step(&scene->model, &scene->values);
     if (scene->model.dt > bound)
@@ -20,6 +52,11 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
                     "%s: there are \"contacts\" and no \"planes\", so nothing is touched: \"planes: [{}]\" is the "
                     "ground",
                     scene->path);
+    double deepest;
+    const SceneObject *inside = starts_inside(scene, &deepest);
+    if (inside)
+        log_warning(&line->log, "%s: %s starts %.2g m inside another object, which pushes it out", scene->path,
+                    inside->name, deepest);
     for (size_t i = 0; i < scene->object_count; i++)
         if (*scene->objects[i].note)
             log_warning(&line->log, "%s: %s: %s", scene->path, scene->objects[i].name, scene->objects[i].note);

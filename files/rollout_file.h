@@ -14,8 +14,7 @@
 //   /drives/          body i32 [n], step i32 [n], motion f64 [n,4,4]: how bodies move that are driven (optional)
 //   /cameras/         intrinsics f64 [V,3,3], world_from_camera f64 [F,V,4,4], size i32 [2] (H,W), heldout u8 [V]
 //   /surface/         triangles i32 [T,3] and springs i32 [S,2] of /now/'s particles, touching u8 [steps+1,N]: 1 =
-//   pressed
-//                     by a plane; all optional (of the simulator, docs/simulator.md)
+//                     pressed by a plane or another object; all optional (of the simulator, docs/simulator.md)
 //   /background f32 [3], /light f64 [3] (optional), /bounds f64 [2,3] (optional), /time f64 [steps+1] seconds
 //   /edit_history, /label_names   u8 [bytes] of UTF-8 text, one line each (optional)
 // Without steps the format is called "vpd-particles". Past sets may be empty groups (no particle was seen). Ties say
@@ -57,7 +56,7 @@ typedef struct RolloutSurface {
     size_t triangles, springs, frames; // frames: steps+1, or 0 without `touching`
     int32_t *triangle;                 // (triangles,3) numbers of particles, outwards
     int32_t *spring;                   // (springs,2)
-    uint8_t *touching;                 // (frames,N) 1: a plane presses it
+    uint8_t *touching;                 // (frames,N) 1: a plane or another object presses it
 } RolloutSurface;
 
 // How bodies move that are driven, whatever they meet.

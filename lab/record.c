@@ -12,6 +12,8 @@ typedef struct Record {
     const SimScene *scene;
     RolloutFile *file;
     double box[6]; // of the motion
+    Sim *probe;    // finds the particles that touch other objects; NULL: objects do not meet
+    double *gap;   // (N) to those
 } Record;
 
 static bool touches(const SimModel *m, size_t i, const double position[3]) {
@@ -30,18 +32,19 @@ static Status keep(void *context, size_t frame, const double *position, const do
     RolloutFile *file = record->file;
     float *to = frame ? file->positions + (frame - 1) * 3 * N : file->sets[0].positions;
     (void)velocity;
-    (void)err;
+    Status status = record->probe ? sim_touching(record->probe, position, record->gap, err) : STATUS_OK;
     for (size_t i = 0; i < N; i++) {
         double turned[3];
         scene_grow_box(record->box, position + 3 * i);
         scene_turn(record->scene, position + 3 * i, turned);
         for (int c = 0; c < 3; c++) to[3 * i + (size_t)c] = (float)turned[c];
-        file->surface.touching[frame * N + i] = touches(&record->scene->model, i, position + 3 * i);
+        file->surface.touching[frame * N + i] =
+            (record->probe && isfinite(record->gap[i])) || touches(&record->scene->model, i, position + 3 * i);
     }
     file->surface.frames = frame + 1;
     file->set_count = 1;
     file->steps = frame;
-    return STATUS_OK;
+    return status;
 }
 
 // Names of the labels, one a line.
@@ -132,8 +135,21 @@ static Status add_cameras(const SimScene *scene, RolloutFile *file, Error *err) 
     return STATUS_OK;
 }
 
+static Status open_probe(Record *record, Error *err) {
+    const SimScene *scene = record->scene;
+    SimOptions options = scene_options(scene);
+    options.threads = 1;
+    if (!scene->model.faces) return STATUS_OK;
+    if (!record->gap) return error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
+    Status status = sim_open(&scene->model, &options, &record->probe, err);
+    return status == STATUS_OK ? sim_set(record->probe, &scene->values, err) : status;
+}
+
 Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, Error *err) {
-    Record record = {scene, out, {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}};
+    Record record = {.scene = scene,
+                     .file = out,
+                     .box = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY},
+                     .gap = calloc(scene->model.particles, sizeof(double))};
     const SimOptions options = scene_options_on(scene, on);
     SimRun run = scene_run(scene);
     Sim *sim = NULL;
@@ -143,8 +159,11 @@ Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, Error
     if (status == STATUS_OK) status = add_surface(scene, out, err);
     if (status == STATUS_OK) status = scene_failed(scene, sim_open(&scene->model, &options, &sim, err), err);
     if (status == STATUS_OK) status = scene_failed(scene, sim_set(sim, &scene->values, err), err);
+    if (status == STATUS_OK) status = open_probe(&record, err);
     if (status == STATUS_OK) status = scene_failed(scene, sim_rollout(sim, &run, err), err);
     sim_close(sim);
+    sim_close(record.probe);
+    free(record.gap);
     if (out->set_count) {
         Error later;
         scene_aim(scene, record.box);

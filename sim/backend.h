@@ -36,6 +36,7 @@ typedef struct SimBody {
 typedef struct SimTouch {
     int32_t face;
     int16_t on, side; // sim_touch_point
+    float gap;        // metres
 } SimTouch;
 
 // Bodies meet where a particle of one comes to a face of another (sim/touch.h). A particle touches at most SIM_TOUCHES

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/bodies.h"
 
+#include "base/check.h"
 #include "base/vector.h"
+#include "sim/pack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -231,6 +233,30 @@ Status sim_make_bodies(Sim *sim, Error *err) {
     free(s.face);
     free(s.point);
     free(s.point_body);
+    return status;
+}
+
+Status sim_touching(Sim *sim, const double *position, double *gap, Error *err) {
+    CHECK(sim->packed.chunk && !sim->on_device);
+    const SimTouching *t = &sim->packed.touching;
+    const size_t vertices = sim->topology.vertices, padded = sim->topology.vertex_blocks * sim->topology.lanes;
+    char *records = aligned_alloc(64, padded * SIM_RECORD * (size_t)sim->backend->real_bytes);
+    double *of = malloc(padded * sizeof *of);
+    Status status =
+        records && of ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for %zu particles", vertices);
+    for (size_t v = 0; v < vertices && status == STATUS_OK; v++) of[v] = INFINITY;
+    if (status == STATUS_OK && t->bodies) {
+        sim_pack_records(sim, position, NULL, records);
+        sim->backend->body_boxes(t, records, true, 0, 1);
+        sim->backend->body_trees(t, records, 0, 1);
+        sim->backend->touches(t, records, NULL, 0, 1);
+        for (size_t i = 0; i < t->points; i++)
+            for (int32_t k = 0; k < t->touches[i]; k++)
+                of[t->point[i]] = fmin(of[t->point[i]], (double)t->touch[SIM_TOUCHES * i + (size_t)k].gap);
+    }
+    for (size_t i = 0; i < vertices && status == STATUS_OK; i++) gap[i] = of[sim->topology.vertex_of[i]];
+    free(records);
+    free(of);
     return status;
 }
 

@@ -87,7 +87,7 @@ export class Scene {
     return offset + 24 + padded(6 * n);
   }
 
-  // Triangles and springs as numbers of shown particles; a byte for each moving particle and step: whether a plane presses it.
+  // Triangles and springs as numbers of shown particles; a byte for each moving particle and step: whether something presses it.
   read_surface(buffer, offset) {
     const [triangles, springs, frames] = this.surface;
     this.triangles = new Uint32Array(buffer, offset, 3 * triangles);
