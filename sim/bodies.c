@@ -29,30 +29,32 @@ static int compare_edges(const void *a, const void *b) {
     return (x->high > y->high) - (x->high < y->high);
 }
 
-// Each edge of a closed surface has two faces, on either side of it.
+// Each edge of a closed surface has as many faces on one side as on the other: two, or more where solids meet at it.
 static bool is_closed(const int32_t *face, size_t faces, Edge *edge) {
+    int32_t forward = 0;
     for (size_t i = 0; i < 3 * faces; i++) {
         const int32_t a = face[i], b = face[i / 3 * 3 + (i + 1) % 3];
         edge[i] = a < b ? (Edge){a, b, 1} : (Edge){b, a, -1};
     }
     qsort(edge, 3 * faces, sizeof *edge, compare_edges);
-    for (size_t i = 0; i < 3 * faces; i += 2)
-        if (i + 1 == 3 * faces || compare_edges(edge + i, edge + i + 1) || edge[i].forward == edge[i + 1].forward ||
-            (i + 2 < 3 * faces && !compare_edges(edge + i, edge + i + 2)))
-            return false;
+    for (size_t i = 0; i < 3 * faces; i++) {
+        forward += edge[i].forward;
+        if ((i + 1 == 3 * faces || compare_edges(edge + i, edge + i + 1)) && forward) return false;
+    }
     return true;
 }
 
-static double volume_of(const int32_t *face, size_t faces, const double *rest) {
-    double all = 0;
+// 1: faces point outwards; -1: inwards; 0: they enclose nothing, like a sheet with faces on both sides.
+static int direction_of(const int32_t *face, size_t faces, const double *rest) {
+    double all = 0, reach = 0;
     for (size_t f = 0; f < faces; f++) {
-        double e[2][3], across[3];
-        vector_between(rest, face[3 * f], face[3 * f + 1], e[0]);
-        vector_between(rest, face[3 * f], face[3 * f + 2], e[1]);
+        double e[3][3], across[3];
+        for (size_t j = 0; j < 3; j++) vector_between(rest, face[0], face[3 * f + j], e[j]);
         vector_cross(e[0], e[1], across);
-        all += vector_dot(across, rest + 3 * face[3 * f]);
+        all += vector_dot(across, e[2]);
+        reach = fmax(reach, vector_dot(e[0], e[0]));
     }
-    return all / 6;
+    return fabs(all) > 1e-9 * reach * sqrt(reach) ? all > 0 ? 1 : -1 : 0;
 }
 
 // The faces of one body along the curve, outwards when they enclose it.
@@ -65,9 +67,11 @@ static Status order_faces(const Sim *sim, SimBody *body, int32_t *face, Error *e
     if (status == STATUS_OK) {
         memcpy(copy, face, 3 * faces * sizeof *copy);
         for (size_t f = 0; f < faces; f++) memcpy(face + 3 * f, copy + 3 * order[f], 3 * sizeof *face);
-        body->closed = faces > 0 && is_closed(face, faces, edge);
     }
-    for (size_t f = 0; status == STATUS_OK && body->closed && volume_of(copy, faces, sim->rest) < 0 && f < faces; f++) {
+    const int direction =
+        status == STATUS_OK && faces > 0 && is_closed(face, faces, edge) ? direction_of(face, faces, sim->rest) : 0;
+    body->closed = direction != 0;
+    for (size_t f = 0; direction < 0 && f < faces; f++) {
         const int32_t kept = face[3 * f + 1];
         face[3 * f + 1] = face[3 * f + 2];
         face[3 * f + 2] = kept;

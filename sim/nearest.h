@@ -31,9 +31,9 @@ SIM_ELEMENT void sim_group_squares(const real *group, const real x[3], real squa
     }
 }
 
-// Distances from a body in this box are right to so many metres.
-SIM_ELEMENT real sim_rounding(const real *box) {
-    real size = 0;
+// Distances of particles from a body in this box are right to so many metres, where they matter.
+SIM_ELEMENT real sim_rounding(const SimTouching *t, const real *box) {
+    real size = (real)t->reach;
     for (int i = 0; i < 3; i++) size += box[SIM_QUAD + i] - box[i];
     return size * (sizeof(real) == 8 ? NUM(1e-13) : NUM(1e-5));
 }
@@ -95,7 +95,7 @@ SIM_ELEMENT void sim_fit_group(const SimTouching *t, const SimBody *body, const 
 // by more than rounding can explain.
 SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, const real *box, const real *records,
                                    const real x[3], int32_t guess) {
-    const real *groups = (const real *)t->group + (size_t)body->group * SIM_GROUP, rounding = sim_rounding(box);
+    const real *groups = (const real *)t->group + (size_t)body->group * SIM_GROUP, rounding = sim_rounding(t, box);
     SimNearest out = {-1, 0};
     int32_t stack[SIM_STACK], depth = 0;
     real best = NUM(3e38), limit = best, square_of[SIM_STACK]; // squared

@@ -3,8 +3,8 @@
 // Corner 0 of the arrays is the particle; 1, 2, 3 are the triangle's. Its nearest point has the weights b, so that
 //   away = x0 - sum b_j x_j, v = v0 - sum b_j v_j, n = away/|away| (of a face: its own normal), gap = n.away,
 //   depth = margin - gap;
-// the particle feels the force f of sim/contact.h, and corner j feels -b_j f: neither momentum nor angular momentum
-// changes.
+// the particle feels the force f of sim/contact.h, and corner j feels -b_j f. Momentum never changes, and angular
+// momentum only by the moment of friction, whose arm is `away`.
 #ifndef VPD_SIM_TOUCH_H
 #define VPD_SIM_TOUCH_H
 
@@ -17,33 +17,47 @@
 enum { SIM_TOUCH_FACE = 7 };
 
 // Corners between which the point of a triangle lies that is nearest to x: bit j for corner j, so 7 is inside the
-// triangle, two bits are an edge and one a corner. *square is the squared distance. (Ericson, Real-Time Collision
-// Detection, 2004, section 5.1.5.)
+// triangle, two bits are an edge and one a corner. *square is the squared distance from a point of the triangle, so it
+// may be too large by rounding, and too small only by its own. (Ericson, Real-Time Collision Detection, 2004, section
+// 5.1.5, with cross products, which stay exact in thin triangles.) Where rounding hides the area, the longest edge
+// stands for the triangle.
 SIM_ELEMENT int sim_touch_nearest(const real x[3], const real a[3], const real b[3], const real c[3], real *square) {
-    real ab[3], ac[3], ap[3], bp[3], cp[3], from[3];
+    const real thin = sizeof(real) == 8 ? NUM(1e-15) : NUM(1e-6); // squared sine of the angle at a
+    real ab[3], ac[3], bc[3], ap[3], bp[3], cp[3], normal[3], turned[3], from[3];
     num_sub(b, a, ab);
     num_sub(c, a, ac);
+    num_sub(c, b, bc);
     num_sub(x, a, ap);
     num_sub(x, b, bp);
     num_sub(x, c, cp);
+    num_cross(ab, ac, normal);
+    num_cross(normal, ap, turned);
     const real d1 = num_dot(ab, ap), d2 = num_dot(ac, ap), d3 = num_dot(ab, bp), d4 = num_dot(ac, bp),
                d5 = num_dot(ab, cp), d6 = num_dot(ac, cp);
-    const real va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2, all = va + vb + vc;
-    real along[3], weight[2] = {0, 0};
+    const real ab2 = num_dot(ab, ab), ac2 = num_dot(ac, ac), bc2 = num_dot(bc, bc), area = num_dot(normal, normal),
+               vb = num_dot(turned, ac), vc = -num_dot(turned, ab), va = area - vb - vc;
+    real weight[2] = {0, 0};
     int on = SIM_TOUCH_FACE;
     if (d1 <= 0 && d2 <= 0) on = 1;
     else if (d3 >= 0 && d4 <= d3) on = 2;
     else if (d6 >= 0 && d5 <= d6) on = 4;
-    else if (vc <= 0 && d1 >= 0 && d3 <= 0) on = 3, weight[0] = d1 / (d1 - d3);
-    else if (vb <= 0 && d2 >= 0 && d6 <= 0) on = 5, weight[1] = d2 / (d2 - d6);
-    else if (va <= 0 && d4 >= d3 && d5 >= d6) on = 6, weight[1] = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-    else if (all > 0) weight[0] = vb / all, weight[1] = vc / all;
-    else on = 1; // a triangle without area
-    if (on == 6) weight[0] = 1 - weight[1];
-    for (int i = 0; i < 3; i++) {
-        along[i] = weight[0] * ab[i] + weight[1] * ac[i];
-        from[i] = on == 2 ? bp[i] : on == 4 ? cp[i] : ap[i] - along[i];
+    else if (!(area > thin * ab2 * ac2)) on = ab2 >= ac2 && ab2 >= bc2 ? 3 : ac2 >= bc2 ? 5 : 6;
+    else if (vc <= 0 && d1 >= 0 && d3 <= 0) on = 3;
+    else if (vb <= 0 && d2 >= 0 && d6 <= 0) on = 5;
+    else if (va <= 0 && d4 >= d3 && d5 >= d6) on = 6;
+    if (on == 3 || on == 5 || on == 6) {
+        const real t = on == 3 ? d1 / ab2 : on == 5 ? d2 / ac2 : num_dot(bc, bp) / bc2;
+        if (t <= 0) on &= -on; // its first corner
+        else if (t >= 1) on &= on - 1;
+        else if (on == 6) weight[0] = 1 - t, weight[1] = t;
+        else weight[on == 5] = t;
     }
+    if (on == SIM_TOUCH_FACE) {
+        const real over = 1 / (num_max(va, NUM(0)) + num_max(vb, NUM(0)) + num_max(vc, NUM(0)));
+        weight[0] = num_max(vb, NUM(0)) * over, weight[1] = num_max(vc, NUM(0)) * over;
+    }
+    for (int i = 0; i < 3; i++)
+        from[i] = on == 2 ? bp[i] : on == 4 ? cp[i] : ap[i] - (weight[0] * ab[i] + weight[1] * ac[i]);
     *square = num_dot(from, from);
     return on;
 }
@@ -59,6 +73,7 @@ typedef struct SimTouchPoint {
 
 // side: 1; or -1 where the particle is behind a face that has no inside, or inside at an edge or a corner.
 SIM_ELEMENT void sim_touch_point(int on, real side, const real x[4][3], SimTouchPoint *p) {
+    real direction[3] = {0, 0, 0};
     p->base = on & 1 ? 1 : on & 2 ? 2 : 3;
     p->edges = 0;
     p->t[0] = p->t[1] = 0;
@@ -73,11 +88,14 @@ SIM_ELEMENT void sim_touch_point(int on, real side, const real x[4][3], SimTouch
         p->t[0] = p->inverse[0] * num_dot(p->edge[0], p->from);
     } else if (p->edges == 2) {
         const real m00 = num_dot(p->edge[0], p->edge[0]), m01 = num_dot(p->edge[0], p->edge[1]),
-                   m11 = num_dot(p->edge[1], p->edge[1]), over = 1 / (m00 * m11 - m01 * m01);
-        const real r0 = num_dot(p->edge[0], p->from), r1 = num_dot(p->edge[1], p->from);
+                   m11 = num_dot(p->edge[1], p->edge[1]);
+        real turned[3];
+        num_cross(p->edge[0], p->edge[1], direction);
+        num_cross(direction, p->from, turned);
+        const real over = 1 / num_dot(direction, direction);
         p->inverse[0] = m11 * over, p->inverse[1] = -m01 * over, p->inverse[2] = m00 * over;
-        p->t[0] = p->inverse[0] * r0 + p->inverse[1] * r1;
-        p->t[1] = p->inverse[1] * r0 + p->inverse[2] * r1;
+        p->t[0] = num_dot(turned, p->edge[1]) * over;
+        p->t[1] = -num_dot(turned, p->edge[0]) * over;
     }
     for (int i = 0; i < 3; i++) p->away[i] = p->from[i], p->weight[1 + i] = 0;
     p->weight[0] = -1;
@@ -86,9 +104,7 @@ SIM_ELEMENT void sim_touch_point(int on, real side, const real x[4][3], SimTouch
         num_add_scaled(-p->t[k], p->edge[k], p->away);
         p->weight[p->other[k]] = p->t[k];
     }
-    real direction[3];
-    for (int i = 0; i < 3; i++) direction[i] = p->away[i];
-    if (p->edges == 2) num_cross(p->edge[0], p->edge[1], direction);
+    for (int i = 0; i < 3 && p->edges < 2; i++) direction[i] = p->away[i];
     p->over = side / num_max(num_sqrt(num_dot(direction, direction)), NUM(1e-30));
     for (int i = 0; i < 3; i++) p->normal[i] = p->over * direction[i];
     p->gap = num_dot(p->normal, p->edges == 2 ? p->from : p->away);

@@ -58,7 +58,7 @@ SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, siz
         sim_touch_vertices(t, point, nearest.face, vertex);
         sim_touch_places(records, vertex, places, rates);
         sim_touch_point(nearest.on, side, places, &at);
-        if (t->clear) t->clear[row] = moved + 0.99 * ((double)at.gap - t->reach) - 2 * (double)sim_rounding(box);
+        if (t->clear) t->clear[row] = moved + 0.99 * ((double)at.gap - t->reach) - 2 * (double)sim_rounding(t, box);
         if (sim_touch_contact(t, vertex[0], vertex[1]).margin - at.gap > 0)
             touch[count++] = (SimTouch){nearest.face, (int16_t)nearest.on, (int16_t)side, (float)at.gap};
     }
