@@ -93,6 +93,27 @@ static void ball(Mesh *out) {
         }
 }
 
+// A spike whose tip has four faces, one of them cut into many: a mean of normals that leaves their angles out is
+// theirs.
+static void spike(Mesh *out) {
+    enum { MANY = 20, ROUND = MANY + 3 };
+    static const double square[4][2] = {{0.8, 0.8}, {1.2, 0.8}, {1.2, 1.2}, {0.8, 1.2}};
+    out->particles = 1 + ROUND;
+    out->faces = 0;
+    memcpy(out->x, (double[3]){1, 1, 2}, 3 * sizeof(double));
+    for (int32_t i = 0; i < ROUND; i++) {
+        const double part = i < MANY ? (double)i / MANY : 0;
+        const int at = i < MANY ? 0 : i - MANY + 1;
+        double *x = out->x + 3 * (1 + i);
+        for (int c = 0; c < 2; c++) x[c] = square[at][c] + part * (square[1][c] - square[0][c]);
+        x[2] = 0.5;
+        const int32_t f[5] = {0, 1 + i, 1 + (i + 1) % ROUND, 0, 1 + i};
+        memcpy(out->face + 3 * out->faces++, f + i % 3, 3 * sizeof *f); // the tip is any of its corners
+    }
+    for (int32_t i = 0; i < ROUND - 2; i++) // the base, seen from its last corner
+        memcpy(out->face + 3 * out->faces++, (int32_t[3]){ROUND, 2 + i, 1 + i}, 3 * sizeof(int32_t));
+}
+
 // A wrinkled sheet; its faces as often as wanted: again, turned round.
 static void sheet(bool both_sides, Mesh *out) {
     enum { SIDE = 20 };
@@ -350,6 +371,12 @@ static void test_ball(void **state) {
     check(&mesh, false, true, inside_mesh, &mesh, "ball");
 }
 
+static void test_spike(void **state) {
+    (void)state;
+    spike(&mesh);
+    check(&mesh, false, true, inside_mesh, &mesh, "spike");
+}
+
 // Sheets have no inside, even with faces on both sides; nor has a box that lacks a face.
 static void test_sheets(void **state) {
     (void)state;
@@ -364,6 +391,6 @@ static void test_sheets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_ball),
-                                       cmocka_unit_test(test_sheets)};
+                                       cmocka_unit_test(test_spike), cmocka_unit_test(test_sheets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
