@@ -189,7 +189,12 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
             *ring = arena_array(memory, t.faces, 3 * sizeof *ring),
             *material = arena_array(memory, vertices, sizeof *material);
     t.contact = arena_array(memory, B * m->materials, SIM_MATERIAL * (size_t)sim->backend->real_bytes);
-    if (!body || !face || !point || !point_body || !ring_of || !ring || !material || !t.contact || !make_room(sim, &t))
+    bool alone = false;
+    for (size_t b = 0; b < s->bodies; b++) alone |= s->body[b].faces && !s->body[b].closed;
+    const size_t rows = alone ? sim->topology.vertex_blocks * sim->topology.lanes : 0;
+    t.rest = arena_array(memory, rows, SIM_RECORD * (size_t)sim->backend->real_bytes);
+    if (!t.rest || !body || !face || !point || !point_body || !ring_of || !ring || !material || !t.contact ||
+        !make_room(sim, &t))
         return error_set(err, STATUS_FAILED, "out of memory for %zu bodies that meet", t.bodies);
     for (size_t i = 0; i < m->materials; i++) t.reach = fmax(t.reach, m->contacts[i].margin);
     for (size_t scene = 0; scene < B; scene++) {
@@ -211,6 +216,7 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
             material[vertex_of[i]] = (int32_t)(scene * m->materials) + (m->material ? m->material[i] : 0);
     }
     t.body = body, t.face = face, t.point = point, t.point_body = point_body, t.material = material;
+    if (!alone) t.rest = NULL;
     list_ring(&t, vertices, ring_of, ring);
     t.ring_of = ring_of, t.ring = ring;
     sim->packed.touching = t;
@@ -264,7 +270,7 @@ Status sim_touching(Sim *sim, const double *position, double *gap, Error *err) {
     return status;
 }
 
-void sim_pack_materials(const Sim *sim, const SimValues *values) {
+void sim_pack_bodies(const Sim *sim, const SimValues *values) {
     const SimModel *m = &sim->model;
     const SimTouching *t = &sim->packed.touching;
     for (size_t i = 0; i < m->scenes * m->materials && t->bodies; i++) {
@@ -275,4 +281,5 @@ void sim_pack_materials(const Sim *sim, const SimValues *values) {
         sim_put(sim, t->contact, SIM_MATERIAL * i + 4, material->margin);
         sim_put(sim, t->contact, SIM_MATERIAL * i + 5, material->fade);
     }
+    if (t->rest) sim_pack_records(sim, sim->rest, NULL, t->rest);
 }

@@ -9,7 +9,7 @@
 // Fills sim->packed.touching from the model, whose topology is made. Nothing without faces.
 Status sim_make_bodies(Sim *sim, Error *err);
 
-// Contact materials into touching.contact.
-void sim_pack_materials(const Sim *sim, const SimValues *values);
+// Contact materials and the rest pose into it.
+void sim_pack_bodies(const Sim *sim, const SimValues *values);
 
 #endif

@@ -19,6 +19,13 @@ typedef struct SimNearest {
     int on;       // sim_touch_nearest
 } SimNearest;
 
+// Whether particles of body a may touch body b of the same scene. What has no inside may touch itself.
+SIM_ELEMENT bool sim_may_meet(const SimTouching *t, int32_t a, int32_t b) {
+    const SimBody *self = &t->body[a], *other = &t->body[b];
+    if (a == b) return self->faces && !self->closed && self->moves && t->reach > 0;
+    return (self->moves || other->moves) && (self->faces || other->faces);
+}
+
 // Squared distances to the four boxes of a group; 0 inside, but for rounding.
 SIM_ELEMENT void sim_group_squares(const real *group, const real x[3], real square[SIM_BRANCHES]) {
     for (int c = 0; c < SIM_BRANCHES; c++) square[c] = 0;
@@ -90,29 +97,33 @@ SIM_ELEMENT void sim_fit_group(const SimTouching *t, const SimBody *body, const 
     }
 }
 
-// The nearest face of `body`, which lies in `box`; among equal ones the first. `guess` (-1: none) is a face of it that
-// may be near, which saves time and changes nothing: boxes are left out only when they are farther than what is found
-// by more than rounding can explain.
+typedef struct SimSearch {
+    const real *x;    // of the particle
+    const real *rest; // of it, where the body is its own: faces within `within` of it at rest do not count; else NULL
+    real within;      // metres; farther faces do not count
+    int32_t guess;    // a face of the body that may be near, which saves time and changes nothing; -1: none
+} SimSearch;
+
+// The nearest face of `body`, which lies in `box`; among equal ones the first. Boxes are left out only when they are
+// farther than what is found by more than rounding can explain.
 SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, const real *box, const real *records,
-                                   const real x[3], int32_t guess) {
+                                   const SimSearch *search) {
     const real *groups = (const real *)t->group + (size_t)body->group * SIM_GROUP, rounding = sim_rounding(t, box);
     SimNearest out = {-1, 0};
     int32_t stack[SIM_STACK], depth = 0;
-    real best = NUM(3e38), limit = best, square_of[SIM_STACK]; // squared
-    if (guess >= 0) {
-        best = sim_face_square(t->face + 3 * guess, records, x, &out.on);
-        limit = sim_beyond(best, rounding);
-        out.face = guess;
-    }
+    real best = search->within * search->within, square_of[SIM_STACK], limit = sim_beyond(best, rounding); // squared
     square_of[depth] = 0;
     stack[depth++] = 0;
+    square_of[depth] = 0; // a guess comes first, and once more in its place
+    stack[depth] = body->groups + search->guess - body->face;
+    depth += search->guess >= 0;
     while (depth > 0) {
         const int32_t node = stack[--depth];
         if (square_of[depth] > limit) continue;
         if (node < body->groups) {
             real square[SIM_BRANCHES];
             int near = 0; // on top of the stack
-            sim_group_squares(groups + (size_t)node * SIM_GROUP, x, square);
+            sim_group_squares(groups + (size_t)node * SIM_GROUP, search->x, square);
             for (int c = 1; c < SIM_BRANCHES; c++) near = square[c] < square[near] ? c : near;
             for (int k = 1; k <= SIM_BRANCHES; k++) {
                 const int c = (near + k) % SIM_BRANCHES;
@@ -123,9 +134,12 @@ SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, co
             continue;
         }
         const int32_t f = body->face + node - body->groups;
-        int on;
-        const real square = sim_face_square(t->face + 3 * f, records, x, &on);
+        int on, on_rest;
+        const real square = sim_face_square(t->face + 3 * f, records, search->x, &on);
         if (!(square < best || (square == best && f < out.face))) continue;
+        if (search->rest && !(sim_face_square(t->face + 3 * f, (const real *)t->rest, search->rest, &on_rest) >
+                              search->within * search->within))
+            continue;
         best = square;
         limit = sim_beyond(best, rounding);
         out = (SimNearest){f, on};

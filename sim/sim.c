@@ -138,7 +138,7 @@ Status sim_set(Sim *sim, const SimValues *values, Error *err) {
     if (status == STATUS_OK) status = copy_values(sim, values, err);
     if (status == STATUS_OK && !sim->packed.chunk) status = first_set(sim, err);
     if (status == STATUS_OK) status = sim_pack_parameters(sim, values, err);
-    if (status == STATUS_OK) sim_pack_materials(sim, values);
+    if (status == STATUS_OK) sim_pack_bodies(sim, values);
     if (status == STATUS_OK && sim->on_device) status = sim_device_set(sim, err);
     sim->states.steps = 0; // a rollout with other values has no gradient now
     if (sim->memory.used > sim->peak) sim->peak = sim->memory.used;

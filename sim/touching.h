@@ -48,9 +48,13 @@ SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, siz
         const bool known = t->guess[row] >= body->face && t->guess[row] < body->face + body->faces;
         const double moved = t->clear ? t->moved[self] + t->moved[other] : 0;
         if (known && t->clear && moved < t->clear[row]) continue;
-        const SimNearest nearest = sim_nearest(t, body, box, records, x, known ? t->guess[row] : -1);
-        t->guess[row] = nearest.face;
-        if (nearest.face < 0) continue; // the state is not finite
+        // What has no inside is touched from as far as `reach`; looking twice as far tells how long it will not be.
+        const SimSearch search = {x, other == self ? sim_place((const real *)t->rest, t->point[point]) : NULL,
+                                  body->closed ? NUM(1e18) : 2 * (real)t->reach, known ? t->guess[row] : -1};
+        const SimNearest nearest = sim_nearest(t, body, box, records, &search);
+        t->guess[row] = nearest.face < 0 ? body->face : nearest.face;
+        if (t->clear) t->clear[row] = nearest.face < 0 ? moved + 0.99 * t->reach - 2 * (double)sim_rounding(t, box) : 0;
+        if (nearest.face < 0) continue;
         const real side = sim_side(t, body, records, x, nearest);
         int32_t vertex[4];
         real places[4][3], rates[4][3];

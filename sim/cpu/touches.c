@@ -44,7 +44,7 @@ static void list_near(const SimTouching *t, size_t b) {
     const SimBody *body = &t->body[b];
     t->nears[b] = 0;
     for (int32_t other = body->first; other < body->first + body->bodies; other++)
-        if ((size_t)other != b && (body->moves || t->body[other].moves) && (body->faces || t->body[other].faces) &&
+        if (sim_may_meet(t, (int32_t)b, other) &&
             sim_boxes_meet(box_of(t, b), box_of(t, (size_t)other), (real)t->reach))
             t->near[b * t->most + (size_t)t->nears[b]++] = other;
 }
