@@ -45,7 +45,8 @@ static bool copy_model(Sim *sim, const SimModel *m) {
 enum { THREAD_ELEMENTS = 4000 };
 
 static int threads_that_pay(const SimModel *model) {
-    size_t pay = 1 + (model->springs + model->tets + model->hinges) * model->scenes / THREAD_ELEMENTS;
+    size_t elements = model->springs + model->tets + model->hinges + model->faces;
+    size_t pay = 1 + elements * model->scenes / THREAD_ELEMENTS;
     int most = threads_available();
     return pay < (size_t)most ? (int)pay : most;
 }
