@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 typedef struct Rows {
-    double *k, *c; // (N) of one scene, each a sum over what acts on the particle
+    double *k, *c;    // (N) of one scene, each a sum over what acts on the particle
+    uint8_t *surface; // (N) 1: may touch another body
 } Rows;
 
 static double at(const SimValues *values, SimValue v, size_t i) { return values->of[v] ? values->of[v][i] : 0; }
@@ -79,6 +80,7 @@ static void add_hinges(const SimModel *m, const SimValues *values, size_t scene,
 // A particle that touches another body, and as much again where others touch its faces: nobody knows how many will.
 static void add_touches(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
     for (size_t i = 0; i < m->particles && m->faces; i++) {
+        if (!rows->surface[i]) continue;
         const size_t row = scene * m->materials + (m->material ? (size_t)m->material[i] : 0);
         rows->k[i] += 2 * at(values, SIM_CONTACT_KE, row);
         rows->c[i] += 2 * fmax(at(values, SIM_CONTACT_KD, row), at(values, SIM_CONTACT_KF, row));
@@ -114,12 +116,24 @@ static double scene_step(const SimModel *m, const SimValues *values, size_t scen
     return step;
 }
 
+// Particles of surfaces, and all of bodies without one.
+static void mark_surfaces(const SimModel *m, const Rows *rows) {
+    for (size_t i = 0; i < m->particles && m->faces; i++) rows->k[i] = 0; // of body i: faces
+    for (size_t i = 0; i < 3 * m->faces; i++) rows->k[m->body[m->face[i]]]++;
+    for (size_t i = 0; i < m->particles && m->faces; i++) rows->surface[i] = !(rows->k[m->body[i]] > 0);
+    for (size_t i = 0; i < 3 * m->faces; i++) rows->surface[m->face[i]] = 1;
+}
+
 double sim_stable_step(const SimModel *model, const SimValues *values) {
-    Rows rows = {calloc(model->particles, sizeof(double)), calloc(model->particles, sizeof(double))};
+    Rows rows = {calloc(model->particles, sizeof(double)), calloc(model->particles, sizeof(double)),
+                 calloc(model->particles, 1)};
     double step = INFINITY;
-    for (size_t s = 0; s < model->scenes && rows.k && rows.c; s++)
+    const bool ready = rows.k && rows.c && rows.surface;
+    if (ready) mark_surfaces(model, &rows);
+    for (size_t s = 0; s < model->scenes && ready; s++)
         step = fmin(step, scene_step(model, values, s, &rows));
     free(rows.k);
     free(rows.c);
+    free(rows.surface);
     return step;
 }

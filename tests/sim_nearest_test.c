@@ -220,7 +220,7 @@ static void close_world(World *w) {
 
 static void find(World *w) {
     const SimTouching *t = &w->sim->packed.touching;
-    w->sim->backend->body_boxes(t, w->state, 0, 1);
+    w->sim->backend->body_boxes(t, w->state, true, 0, 1);
     w->sim->backend->body_trees(t, w->state, 0, 1);
     w->sim->backend->touches(t, w->state, NULL, 0, 1);
 }
