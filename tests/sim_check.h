@@ -131,4 +131,39 @@ static inline double sim_check_error(SimCheck *c, Sim *sim64, SimValue v, size_t
     return fabs(got[0] - got[1]) / (fabs(got[1]) + 1e-30);
 }
 
+// Best of six step sizes: large ones pass over touches of the ground, where the derivative jumps; small ones round.
+static inline double sim_check_best(SimCheck *c, Sim *sim, SimValue v, size_t draw, double *derivative) {
+    double best = INFINITY;
+    for (double step = 1e-2; step > 5e-8; step /= 10) {
+        double got[2];
+        sim_check_direction(c, sim, v, draw, step, got);
+        best = fmin(best, fabs(got[0] - got[1]));
+        *derivative = got[0];
+    }
+    return best;
+}
+
+// A value that a scene does not touch has derivative 0 on both sides.
+static inline void sim_check_compare(SimCheck *c, Sim *sim, double allowed, const char *name) {
+    for (SimValue v = 0; v < SIM_VALUES; v++)
+        for (size_t draw = 0; draw < 2 && sim_check_count(c, v) > 0; draw++) {
+            double derivative = 0, error = sim_check_best(c, sim, v, draw, &derivative);
+            if (!(error <= allowed * fabs(derivative) + 1e-12))
+                fail_msg("%s: %s: the adjoint %.12g is %.3g from differences", name, sim_value_info[v].name, derivative,
+                         error);
+        }
+}
+
+// The gradient in `precision` is compared with differences in double. `single`: how far f32 may be off.
+static inline void sim_check_gradient(SimCheck *c, SimPrecision precision, double single, const char *name) {
+    c->options = (SimOptions){.precision = SIM_F64, .threads = 1};
+    Sim *exact = sim_check_open(c);
+    c->options.precision = precision;
+    Sim *sim = sim_check_open(c);
+    sim_check_loss(c, sim, true);
+    sim_check_compare(c, exact, precision == SIM_F64 ? 1e-6 : single, name);
+    sim_close(sim);
+    sim_close(exact);
+}
+
 #endif

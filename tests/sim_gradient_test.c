@@ -3,31 +3,6 @@
 // ground; the same in float; and that a gradient which is twice too large is found.
 #include "tests/sim_check.h"
 
-enum { DIRECTIONS = 2 };
-
-// Best of six step sizes: large ones pass over touches of the ground, where the derivative jumps; small ones round.
-static double best_error(SimCheck *c, Sim *sim, SimValue v, size_t draw, double *derivative) {
-    double best = INFINITY;
-    for (double step = 1e-2; step > 5e-8; step /= 10) {
-        double got[2];
-        sim_check_direction(c, sim, v, draw, step, got);
-        best = fmin(best, fabs(got[0] - got[1]));
-        *derivative = got[0];
-    }
-    return best;
-}
-
-// A value that a scene does not touch has derivative 0 on both sides.
-static void compare(SimCheck *c, Sim *sim, double allowed, const char *name) {
-    for (SimValue v = 0; v < SIM_VALUES; v++)
-        for (size_t draw = 0; draw < DIRECTIONS && sim_check_count(c, v) > 0; draw++) {
-            double derivative = 0, error = best_error(c, sim, v, draw, &derivative);
-            if (!(error <= allowed * fabs(derivative) + 1e-12))
-                fail_msg("%s: %s: the adjoint %.12g is %.3g from differences", name, sim_value_info[v].name, derivative,
-                         error);
-        }
-}
-
 static void shake(SimCheck *c) {
     if (c->scene->model.tets) sim_check_shake(c, SIM_POSITION, 0, 0.005);
     sim_check_shake(c, SIM_VELOCITY, 0, 0.2);
@@ -38,23 +13,11 @@ static void shake(SimCheck *c) {
     sim_check_shake(c, SIM_ACTIVATION, 0, 0.02);
 }
 
-// The gradient in `precision` is compared with differences in double. `single`: how far f32 may be off.
-static void check_gradient(SimCheck *c, SimPrecision precision, double single, const char *name) {
-    c->options = (SimOptions){.precision = SIM_F64, .threads = 1};
-    Sim *exact = sim_check_open(c);
-    c->options.precision = precision;
-    Sim *sim = sim_check_open(c);
-    sim_check_loss(c, sim, true);
-    compare(c, exact, precision == SIM_F64 ? 1e-6 : single, name);
-    sim_close(sim);
-    sim_close(exact);
-}
-
 static void check(SimScene *scene, SimPrecision precision, const char *name) {
     SimCheck c = {.scene = scene, .run = {.steps = 200, .every = 50, .control_every = 20}};
     sim_check_begin(&c);
     shake(&c);
-    check_gradient(&c, precision, 1e-3, name);
+    sim_check_gradient(&c, precision, 1e-3, name);
     sim_check_end(&c);
     sim_scene_free(scene);
 }
@@ -138,7 +101,7 @@ static void test_three_bounces(void **state) {
         thrown(&scene);
         SimCheck c = {.scene = &scene, .run = {.steps = 4800, .every = 4, .control_every = 400}};
         sim_check_begin(&c);
-        check_gradient(&c, (SimPrecision)p, 1e-2, "three bounces");
+        sim_check_gradient(&c, (SimPrecision)p, 1e-2, "three bounces");
         assert_true(bounces(&c) >= 3);
         sim_check_end(&c);
         sim_scene_free(&scene);

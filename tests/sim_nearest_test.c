@@ -6,7 +6,9 @@
 #include "sim/solver.h"
 #include "tests/test.h"
 
-enum { CELLS = 5, POINTS = 500, MOST_FACES = 6000, MOST_PARTICLES = 6000 };
+static const double STEP = 0.01; // seconds
+
+enum { CELLS = 5, POINTS = 400, MOST_FACES = 6000, MOST_PARTICLES = 6000 };
 
 typedef struct Mesh {
     size_t particles, faces;
@@ -191,7 +193,7 @@ static void open_world(World *w, const Mesh *mesh, const double *points, SimPrec
                             .face = mesh->face,
                             .body = body,
                             .fixed = fixed,
-                            .dt = 1};
+                            .dt = STEP};
     SimValues values = {0};
     values.of[SIM_REST] = x, values.of[SIM_MASS] = mass, values.of[SIM_GRAVITY] = none;
     for (SimValue v = SIM_CONTACT_KE; v <= SIM_CONTACT_MU; v++) values.of[v] = one;
@@ -218,9 +220,10 @@ static void close_world(World *w) {
     free(w->x);
 }
 
-static void find(World *w) {
+// jump: whatever was found before says nothing of where the particles are now.
+static void find(World *w, bool jump) {
     const SimTouching *t = &w->sim->packed.touching;
-    w->sim->backend->body_boxes(t, w->state, true, 0, 1);
+    w->sim->backend->body_boxes(t, w->state, jump, 0, 1);
     w->sim->backend->body_trees(t, w->state, 0, 1);
     w->sim->backend->touches(t, w->state, NULL, 0, 1);
 }
@@ -294,6 +297,13 @@ static void compare(const World *w, bool exact, Inside *inside, const void *shap
     assert_true(touched > POINTS / 20 && (inside == no_inside || within > POINTS / 100));
 }
 
+static void same_touches(const World *a, const SimTouch *touch, const int32_t *touches) {
+    const SimTouching *t = &a->sim->packed.touching;
+    assert_memory_equal(touches, t->touches, t->points * sizeof *touches);
+    for (size_t i = 0; i < t->points; i++)
+        assert_memory_equal(touch + SIM_TOUCHES * i, t->touch + SIM_TOUCHES * i, (size_t)t->touches[i] * sizeof *touch);
+}
+
 // Whatever is guessed, and wherever the particles were before, the same bits are found.
 static void guess(World *w) {
     SimTouching *t = &w->sim->packed.touching;
@@ -306,14 +316,43 @@ static void guess(World *w) {
     for (uint32_t draw = 0; draw < 5; draw++) {
         for (size_t i = 0; i < t->points * SIM_TOUCHES; i++)
             t->guess[i] = (int32_t)(uniform(60 + draw, i) * (double)(t->faces + 20)) - 10; // some are of no face
-        find(w);
-        assert_memory_equal(touches, t->touches, t->points * sizeof *touches);
-        for (size_t i = 0; i < t->points; i++)
-            for (int k = 0; k < touches[i]; k++)
-                assert_memory_equal(&t->touch[SIM_TOUCHES * i + (size_t)k], &kept[SIM_TOUCHES * i + (size_t)k],
-                                    sizeof *kept);
+        find(w, true);
+        same_touches(w, kept, touches);
     }
     free(kept), free(touches);
+}
+
+// Moves all particles by a step, forwards or back, as the solver does; each body drifts, and its particles wander.
+static void step(World *w, uint32_t draw, bool back) {
+    const SimTouching *t = &w->sim->packed.touching;
+    for (size_t i = 0; i < 3 * t->points; i++) {
+        const size_t at = SIM_RECORD * (size_t)t->point[i / 3] + i % 3;
+        const double x = sim_get(w->sim, w->state, at), v = sim_get(w->sim, w->state, at + SIM_QUAD),
+                     drift = t->point_body[i / 3] ? cos(draw / 9.0 + (double)(i % 3)) : 0;
+        if (back) sim_put(w->sim, w->state, at, x - STEP * v);
+        sim_put(w->sim, w->state, at + SIM_QUAD, 3 * drift + 0.3 * (uniform(200 + draw, i) - 0.5));
+        if (!back) sim_put(w->sim, w->state, at, x + STEP * sim_get(w->sim, w->state, at + SIM_QUAD));
+    }
+}
+
+// What is known from steps before saves time and changes no bits.
+static void follow(World *w, World *fresh) {
+    const SimTouching *t = &w->sim->packed.touching, *u = &fresh->sim->packed.touching;
+    const size_t bytes =
+        w->sim->topology.vertex_blocks * w->sim->topology.lanes * SIM_RECORD * (size_t)w->sim->backend->real_bytes;
+    size_t touched = 0, known = 0;
+    for (uint32_t n = 0; n < 40; n++) {
+        find(w, n == 0);
+        memcpy(fresh->state, w->state, bytes);
+        find(fresh, true);
+        same_touches(w, u->touch, u->touches);
+        for (size_t i = 0; i < t->points; i++) {
+            touched += (size_t)t->touches[i];
+            known += t->clear && t->moved[0] + t->moved[1] < t->clear[SIM_TOUCHES * i + (size_t)!t->point_body[i]];
+        }
+        step(w, n, n > 20 && n < 33);
+    }
+    assert_true(touched > POINTS / 2 && known > POINTS / 2);
 }
 
 // Points around a mesh: anywhere, and near or at its corners, edges and faces; on a grid of 1/8 m where `exact`.
@@ -338,13 +377,16 @@ static void check(const Mesh *mesh, bool exact, bool closed, Inside *inside, con
     static double points[3 * POINTS];
     cloud(mesh, exact, points);
     for (int k = 0; k < 6; k++) {
-        World w;
+        World w, fresh;
         if (!sim_backend_find(isas[k / 2], k % 2)) continue;
         open_world(&w, mesh, points, k % 2 ? SIM_F64 : SIM_F32, isas[k / 2]);
         assert_int_equal(w.sim->packed.touching.body[0].closed, closed);
-        find(&w);
+        find(&w, true);
         compare(&w, exact, inside, shape, name);
         guess(&w);
+        open_world(&fresh, mesh, points, k % 2 ? SIM_F64 : SIM_F32, isas[k / 2]);
+        follow(&w, &fresh);
+        close_world(&fresh);
         close_world(&w);
     }
 }

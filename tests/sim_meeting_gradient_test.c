@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of rollouts in which bodies meet, against central differences: blocks askew, whose corners and edges touch,
+// a sheet over a block, particles on both; and one step by hand.
+#include "sim/solver.h"
+#include "tests/sim_check.h"
+#include "tests/sim_meeting.h"
+
+static void shake(SimCheck *c) {
+    sim_check_shake(c, SIM_POSITION, 0, 0.001);
+    sim_check_shake(c, SIM_VELOCITY, 0, 0.1);
+    sim_check_shake(c, SIM_MASS, 0.1, 0);
+    sim_check_shake(c, SIM_TET_MU, 0.1, 0);
+    sim_check_shake(c, SIM_FORCE, 0, 0.1);
+    sim_check_shake(c, SIM_ACTIVATION, 0, 0.02);
+}
+
+static void gravity(SimScene *s) { s->values.of[SIM_GRAVITY][1] = -9.81; }
+
+// Two blocks of different materials fly at each other; the second lies askew.
+static void blocks(SimScene *s) {
+    const Body bodies[] = {
+        {.shape = BODY_BLOCK, .cells = {1, 2, 1}, .cell = {0.1, 0.1, 0.1}, .velocity = {1, 0.3, 0}, .mass = 0.05},
+        {.shape = BODY_BLOCK,
+         .cells = {1, 1, 2},
+         .cell = {0.1, 0.1, 0.1},
+         .at = {0.134, 0.03, 0.02},
+         .turn = {0.4, 0.3, 0.7},
+         .velocity = {-1, 0, 0.2},
+         .mass = 0.05,
+         .material = 1}};
+    meeting_make(s, bodies, 2, 2, false);
+    s->values.of[SIM_CONTACT_KE][1] = 4000;
+    s->values.of[SIM_CONTACT_MU][1] = 0.2;
+    s->contact[0].margin = 0.02;
+}
+
+// A sheet and particles fall on a fixed block with sharp corners, and on a free one.
+static void sheet(SimScene *s) {
+    Body bodies[] = {
+        {.shape = BODY_SHEET,
+         .cells = {3, 0, 3},
+         .cell = {0.07, 0, 0.07},
+         .at = {0.01, 0.09, 0.015},
+         .turn = {0.05, 0.1, -0.04},
+         .velocity = {0.3, -1.5, 0},
+         .mass = 0.01},
+        {.shape = BODY_BLOCK,
+         .cells = {1, 1, 1},
+         .cell = {0.1, 0.1, 0.1},
+         .turn = {0.3, 0, 0.1},
+         .mass = 0.05,
+         .fixed = true},
+        {.shape = BODY_BLOCK,
+         .cells = {1, 1, 1},
+         .cell = {0.1, 0.1, 0.1},
+         .at = {0.112, 0, 0},
+         .turn = {0, 0, 0.1},
+         .mass = 0.03,
+         .velocity = {-0.2, 0, 0}},
+        {.shape = BODY_POINTS,
+         .cells = {4, 1, 1},
+         .cell = {0.03, 0, 0},
+         .at = {0, 0.11, 0.01},
+         .velocity = {0, -1.5, 0.3},
+         .mass = 0.01},
+        {.shape = BODY_POINTS, .cells = {2, 1, 1}, .cell = {0.005, 0, 0}, .velocity = {0.2, -0.1, 0.4}, .mass = 0.01}};
+    body_turn(bodies[1].turn, (const double[3]){-0.056, 0.056, 0.057}, bodies[4].at); // beside a corner
+    meeting_make(s, bodies, 5, 1, false);
+    gravity(s);
+    s->contact[0].margin = 0.02;
+}
+
+typedef struct Seen {
+    int faces, edges, corners, behind;
+} Seen;
+
+// Adds what particles touch in the state before the last step.
+static void look(const Sim *sim, Seen *seen) {
+    const SimTouching *t = &sim->packed.touching;
+    for (size_t i = 0; i < t->points; i++)
+        for (int k = 0; k < t->touches[i]; k++) {
+            const SimTouch touch = t->touch[SIM_TOUCHES * i + (size_t)k];
+            const int corners = __builtin_popcount((unsigned)touch.on);
+            seen->faces += corners == 3, seen->edges += corners == 2, seen->corners += corners == 1;
+            seen->behind += touch.side < 0;
+        }
+}
+
+static void check(void (*make)(SimScene *), double single, Seen *seen, const char *name) {
+    SimScene scene;
+    make(&scene);
+    SimCheck c = {.scene = &scene, .run = {.steps = 200, .every = 50, .control_every = 20}};
+    sim_check_begin(&c);
+    shake(&c);
+    sim_check_gradient(&c, SIM_F64, 0, name);
+    sim_check_gradient(&c, SIM_F32, single, name);
+    c.run.control_every = 0;
+    for (size_t steps = 10; steps <= 200; steps += 10) {
+        c.run.steps = c.run.every = steps;
+        Sim *sim = sim_check_open(&c);
+        sim_check_loss(&c, sim, false);
+        look(sim, seen);
+        sim_close(sim);
+    }
+    printf("%s: touches of faces %d, edges %d, corners %d; from behind %d\n", name, seen->faces, seen->edges,
+           seen->corners, seen->behind);
+    sim_check_end(&c);
+    sim_scene_free(&scene);
+}
+
+static void test_blocks(void **state) {
+    (void)state;
+    Seen seen = {0};
+    check(blocks, 1e-3, &seen, "blocks");
+    assert_true(seen.faces > 20);
+}
+
+// Rounding takes f32 along a path nearby, as after bounces from the ground.
+static void test_sheet(void **state) {
+    (void)state;
+    Seen seen = {0};
+    check(sheet, 2e-2, &seen, "sheet");
+    assert_true(seen.faces > 20 && seen.edges > 20 && seen.corners > 3 && seen.behind > 10);
+}
+
+// After one step on a block: v' = v + dt k_e depth / m, and the corners of the face under it share the opposite.
+static void test_first_step(void **state) {
+    (void)state;
+    const double depth = 0.002, dt = 1e-4;
+    const Body bodies[] = {
+        {.shape = BODY_BLOCK, .cells = {1, 1, 1}, .cell = {0.1, 0.1, 0.1}, .mass = 0.04},
+        {.shape = BODY_POINTS, .cells = {1, 1, 1}, .at = {0.01, 0.05 - depth, 0}, .mass = 0.01, .material = 1}};
+    SimScene s;
+    Error err;
+    meeting_make(&s, bodies, 2, 2, false);
+    SimCheck c = {.scene = &s, .run = {.steps = 1, .every = 1}, .options = {.precision = SIM_F64, .threads = 1}};
+    sim_check_begin(&c);
+    Sim *sim = sim_check_open(&c);
+    sim_check_loss(&c, sim, true);
+    double loss[2 * 9 * 3] = {0}, shared = 0;
+    loss[27 + 8 * 3 + 1] = 1;
+    assert_status_ok(sim_adjoint(sim, &c.run, &(SimLoss){NULL, loss}, &c.gradient, NULL, &err), err);
+    for (int m = 0; m < 2; m++)
+        assert_close(c.gradient.of[SIM_CONTACT_KE][m], dt * depth / 0.01 / 2, 0, 1e-12); // means
+    assert_close(c.gradient.of[SIM_POSITION][8 * 3 + 1], -dt * 2000 / 0.01, 0, 1e-12);
+    for (int i = 0; i < 8; i++) shared += c.gradient.of[SIM_POSITION][3 * i + 1];
+    assert_close(shared, dt * 2000 / 0.01, 0, 1e-12);
+    sim_close(sim);
+    sim_check_end(&c);
+    sim_scene_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_sheet),
+                                       cmocka_unit_test(test_first_step)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
