@@ -21,6 +21,9 @@ Status sim_scene_allocate(SimScene *s, const SimModel *counts, Error *err) {
     s->model.fixed = s->fixed = zeroed(&s->memory, counts->particles, 1, &ok);
     s->model.plane = s->plane = zeroed(&s->memory, counts->planes, sizeof(SimPlane), &ok);
     s->model.contacts = s->contact = zeroed(&s->memory, counts->materials, sizeof(SimMaterial), &ok);
+    s->model.material = s->material = zeroed(&s->memory, counts->particles, sizeof(int32_t), &ok);
+    s->model.face = s->face = zeroed(&s->memory, 3 * counts->faces, sizeof(int32_t), &ok);
+    s->model.body = s->body = zeroed(&s->memory, counts->particles, sizeof(int32_t), &ok);
     for (int v = 0; v < SIM_VALUES; v++)
         s->values.of[v] = zeroed(&s->memory, sim_value_count(counts, 0, (SimValue)v), sizeof(double), &ok);
     return ok ? STATUS_OK
@@ -38,6 +41,9 @@ Status sim_scene_repeat(const SimScene *one, size_t scenes, SimScene *out, Error
     memcpy(out->fixed, one->fixed, counts.particles);
     memcpy(out->plane, one->plane, counts.planes * sizeof *out->plane);
     memcpy(out->contact, one->contact, counts.materials * sizeof *out->contact);
+    memcpy(out->material, one->material, counts.particles * sizeof *out->material);
+    memcpy(out->face, one->face, 3 * counts.faces * sizeof *out->face);
+    memcpy(out->body, one->body, counts.particles * sizeof *out->body);
     for (SimValue v = 0; v < SIM_VALUES; v++) {
         const size_t each = sim_value_count(&one->model, 0, v);
         for (size_t b = 0; b < scenes && each; b++)
@@ -78,13 +84,13 @@ static int32_t corner(const size_t cells[3], const size_t at[3], unsigned c) {
     return (int32_t)((z * (cells[1] + 1) + y) * (cells[0] + 1) + x);
 }
 
-// Five tets of a cube; neighbours are mirrored, so that faces agree.
-static void add_cube(SimScene *s, const size_t cells[3], const size_t at[3], size_t first) {
+// Five tets of a cube; neighbours are mirrored, so that faces agree. `particle` is the block's first.
+static void add_cube(SimScene *s, const size_t cells[3], const size_t at[3], size_t first, int32_t particle) {
     static const unsigned tets[5][4] = {{0, 1, 2, 4}, {3, 2, 1, 7}, {5, 4, 7, 1}, {6, 7, 4, 2}, {1, 2, 4, 7}};
     const unsigned mirror = (at[0] + at[1] + at[2]) & 1;
     for (size_t t = 0; t < 5; t++) {
         int32_t *tet = s->tet + 4 * (first + t);
-        for (size_t j = 0; j < 4; j++) tet[j] = corner(cells, at, tets[t][j] ^ mirror);
+        for (size_t j = 0; j < 4; j++) tet[j] = particle + corner(cells, at, tets[t][j] ^ mirror);
         if (mirror) {
             int32_t last = tet[3];
             tet[3] = tet[2], tet[2] = last;
@@ -94,25 +100,46 @@ static void add_cube(SimScene *s, const size_t cells[3], const size_t at[3], siz
     }
 }
 
-Status sim_scene_beam(SimScene *s, const size_t cells[3], bool ground, Error *err) {
-    const size_t particles = (cells[0] + 1) * (cells[1] + 1) * (cells[2] + 1), cubes = cells[0] * cells[1] * cells[2];
-    const SimModel counts = {
-        .scenes = 1, .particles = particles, .tets = 5 * cubes, .planes = ground, .materials = ground, .dt = 1e-4};
-    Status status = sim_scene_allocate(s, &counts, err);
-    if (status != STATUS_OK) return status;
-    for (size_t i = 0; i < particles; i++) {
+static size_t block_particles(const size_t cells[3]) { return (cells[0] + 1) * (cells[1] + 1) * (cells[2] + 1); }
+static size_t block_cubes(const size_t cells[3]) { return cells[0] * cells[1] * cells[2]; }
+
+static void place_block(SimScene *s, const size_t cells[3], const double origin[3], size_t particle) {
+    for (size_t i = 0; i < block_particles(cells); i++) {
         const size_t x = i % (cells[0] + 1), y = i / (cells[0] + 1) % (cells[1] + 1),
                      z = i / (cells[0] + 1) / (cells[1] + 1);
-        place(s, i, cell * (double)x, cell * (double)y, cell * (double)z);
-        s->fixed[i] = x == 0 && !ground;
+        place(s, particle + i, origin[0] + cell * (double)x, origin[1] + cell * (double)y,
+              origin[2] + cell * (double)z);
     }
-    for (size_t i = 0; i < cubes; i++) {
+}
+
+static void add_block(SimScene *s, const size_t cells[3], size_t first, size_t particle) {
+    for (size_t i = 0; i < block_cubes(cells); i++) {
         const size_t at[3] = {i % cells[0], i / cells[0] % cells[1], i / cells[0] / cells[1]};
-        add_cube(s, cells, at, 5 * i);
+        add_cube(s, cells, at, first + 5 * i, (int32_t)particle);
     }
+}
+
+static void fill_tets(SimScene *s) {
     fill(s, SIM_TET_MU, 5e4);
     fill(s, SIM_TET_LAMBDA, 5e4);
     fill(s, SIM_TET_KD, 10);
+}
+
+Status sim_scene_beam(SimScene *s, const size_t cells[3], bool ground, Error *err) {
+    static const double origin[3] = {0, 0, 0};
+    const size_t particles = block_particles(cells);
+    const SimModel counts = {.scenes = 1,
+                             .particles = particles,
+                             .tets = 5 * block_cubes(cells),
+                             .planes = ground,
+                             .materials = ground,
+                             .dt = 1e-4};
+    Status status = sim_scene_allocate(s, &counts, err);
+    if (status != STATUS_OK) return status;
+    place_block(s, cells, origin, 0);
+    for (size_t i = 0; i < particles; i += cells[0] + 1) s->fixed[i] = !ground;
+    add_block(s, cells, 0, 0);
+    fill_tets(s);
     gravity_and_ground(s, 0.001);
     return STATUS_OK;
 }
@@ -185,5 +212,96 @@ Status sim_scene_cloth(SimScene *s, size_t side, Error *err) {
     fill(s, SIM_HINGE_KE, 0.1);
     fill(s, SIM_HINGE_KD, 1e-4);
     gravity_and_ground(s, -0.004);
+    return STATUS_OK;
+}
+
+// ---- bodies that meet
+
+static bool is_cloth(const SimBlock *block) { return block->cells[1] == 0; }
+
+static size_t block_springs(const size_t cells[3]) {
+    return cells[0] * (cells[2] + 1) + cells[2] * (cells[0] + 1) + cells[0] * cells[2];
+}
+
+// Squares of the surface.
+static size_t block_squares(const size_t c[3]) {
+    return c[1] ? 2 * (c[0] * c[1] + c[1] * c[2] + c[2] * c[0]) : c[0] * c[2];
+}
+
+static void add_face(SimScene *s, size_t *count, size_t a, size_t b, size_t c) {
+    int32_t *face = s->face + 3 * (*count)++;
+    face[0] = (int32_t)a, face[1] = (int32_t)b, face[2] = (int32_t)c;
+}
+
+static void add_cloth(SimScene *s, const size_t cells[3], size_t particle, size_t *springs, size_t *faces) {
+    const size_t row = cells[0] + 1;
+    for (size_t i = 0; i < block_particles(cells); i++) {
+        const size_t a = particle + i, x = i % row, z = i / row;
+        s->values.of[SIM_MASS][a] = 0.01;
+        if (x < cells[0]) add_spring(s, springs, a, a + 1);
+        if (z < cells[2]) add_spring(s, springs, a, a + row);
+        if (x == cells[0] || z == cells[2]) continue;
+        add_spring(s, springs, a, a + row + 1);
+        add_face(s, faces, a, a + row + 1, a + 1);
+        add_face(s, faces, a, a + row, a + row + 1);
+    }
+}
+
+// Two tets of a block have the corners a, b, c.
+static bool is_inside(const SimScene *s, size_t first, size_t last, int32_t a, int32_t b, int32_t c) {
+    size_t found = 0;
+    for (size_t t = first; t < last; t++) {
+        size_t corners = 0;
+        for (size_t j = 0; j < 4; j++)
+            corners += s->tet[4 * t + j] == a || s->tet[4 * t + j] == b || s->tet[4 * t + j] == c;
+        found += corners == 3;
+    }
+    return found == 2;
+}
+
+static void add_surface(SimScene *s, size_t first, size_t last, size_t *faces) {
+    static const size_t sides[4][3] = {{0, 2, 1}, {0, 1, 3}, {0, 3, 2}, {1, 2, 3}}; // outwards
+    for (size_t t = first; t < last; t++)
+        for (size_t k = 0; k < 4; k++) {
+            const int32_t *tet = s->tet + 4 * t, a = tet[sides[k][0]], b = tet[sides[k][1]], c = tet[sides[k][2]];
+            if (!is_inside(s, first, last, a, b, c)) add_face(s, faces, (size_t)a, (size_t)b, (size_t)c);
+        }
+}
+
+static void fill_materials(SimScene *s) {
+    static const double values[4] = {2e3, 2, 5, 0.4};
+    for (size_t m = 0; m < s->model.materials; m++) {
+        const double more = 1 + 0.5 * (double)m;
+        s->contact[m] = (SimMaterial){.margin = 0.005 * more, .fade = 0.002};
+        for (size_t v = 0; v < 4; v++) s->values.of[SIM_CONTACT_KE + v][m] = values[v] * more;
+    }
+}
+
+Status sim_scene_blocks(SimScene *s, const SimBlock *block, size_t blocks, Error *err) {
+    SimModel counts = {.scenes = 1, .materials = blocks, .dt = 1e-4};
+    size_t particle = 0, tet = 0, springs = 0, faces = 0;
+    for (size_t b = 0; b < blocks; b++) {
+        counts.particles += block_particles(block[b].cells);
+        counts.tets += 5 * block_cubes(block[b].cells);
+        counts.springs += is_cloth(&block[b]) ? block_springs(block[b].cells) : 0;
+        counts.faces += 2 * block_squares(block[b].cells);
+    }
+    Status status = sim_scene_allocate(s, &counts, err);
+    for (size_t b = 0; b < blocks && status == STATUS_OK; b++) {
+        const size_t *cells = block[b].cells, particles = block_particles(cells), tets = 5 * block_cubes(cells);
+        place_block(s, cells, block[b].at, particle);
+        if (is_cloth(&block[b])) add_cloth(s, cells, particle, &springs, &faces);
+        else add_block(s, cells, tet, particle);
+        add_surface(s, tet, tet + tets, &faces);
+        for (size_t i = particle; i < particle + particles; i++) s->body[i] = s->material[i] = (int32_t)b;
+        particle += particles;
+        tet += tets;
+    }
+    if (status != STATUS_OK) return status;
+    fill(s, SIM_SPRING_KE, 1000);
+    fill(s, SIM_SPRING_KD, 0.1);
+    fill_tets(s);
+    fill_materials(s);
+    gravity_and_ground(s, 0);
     return STATUS_OK;
 }

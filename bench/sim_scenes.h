@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenes of `vpd bench sim` and of the simulator's tests: beams of tetrahedra, nets of springs, and cloth.
+// Scenes of `vpd bench sim` and of the simulator's tests: beams of tetrahedra, nets of springs, cloth, and bodies
+// that meet.
 #ifndef VPD_BENCH_SIM_SCENES_H
 #define VPD_BENCH_SIM_SCENES_H
 
@@ -14,6 +15,7 @@ typedef struct SimScene {
     uint8_t *fixed;
     SimPlane *plane;
     SimMaterial *contact;
+    int32_t *material, *face, *body;
 } SimScene;
 
 // Arrays for a model whose counts are set, zeroed; elements and values are the caller's to fill.
@@ -32,5 +34,15 @@ Status sim_scene_net(SimScene *scene, size_t side, Error *err);
 
 // A flat cloth of side x side particles with springs along all edges and hinges, 4 mm above the ground.
 Status sim_scene_cloth(SimScene *scene, size_t side, Error *err);
+
+// A body of a scene in which bodies meet.
+typedef struct SimBlock {
+    size_t cells[3]; // cubes of 0.1 m as those of a beam; {x, 0, z}: a cloth of springs, 10 g a particle
+    double at[3];    // its lowest corner
+} SimBlock;
+
+// Bodies 0 .. blocks-1, none of them fixed, in the air. Body b has material b: k_e 2000 N/m, k_d 2, k_f 5 N s/m, mu 0.4
+// and margin 5 mm, all times 1 + b/2; fade 2 mm.
+Status sim_scene_blocks(SimScene *scene, const SimBlock *block, size_t blocks, Error *err);
 
 #endif
