@@ -96,6 +96,20 @@ static Status batch(SimScene *s, Error *err) {
     return status;
 }
 
+// Two solids on a cloth, one above the other, and one beneath it, at whose faces, edges and corners particles touch.
+static Status meeting(SimScene *s, Error *err) {
+    static const SimBlock blocks[] = {{{5, 0, 6}, {-0.13, -0.004, -0.14}},
+                                      {{2, 1, 2}, {0, 0, 0}},
+                                      {{1, 1, 1}, {0, 0.106, 0}},
+                                      {{1, 1, 2}, {0.05, -0.11, 0.03}}};
+    SimScene one;
+    Status status = sim_scene_blocks(&one, blocks, sizeof blocks / sizeof *blocks, err);
+    if (status == STATUS_OK) status = sim_scene_repeat(&one, 2, s, err);
+    if (status == STATUS_OK) shake_state(s, 0.002, 0.3), shake(s, SIM_CONTACT_KE, 200);
+    sim_scene_free(&one);
+    return status;
+}
+
 // Products may be fused and sums go in another order, and a rollout makes such differences grow: the CPU's instruction
 // sets differ by up to 9e-7 and 2e-15 in one step, and by 5e-5 and 7e-14 in rollouts.
 const SimCase sim_cases[] = {
@@ -108,6 +122,7 @@ const SimCase sim_cases[] = {
     {"beam with controls", tets, 60, 20, 12, 0, {1e-3, 1e-11}},
     {"sliding beam", sliding_beam, 60, 20, 0, 0.25, {1e-3, 1e-11}},
     {"falling cloth", falling_cloth, 60, 15, 7, 0, {1e-3, 1e-11}},
+    {"bodies that meet", meeting, 60, 20, 12, 0.2, {1e-3, 1e-11}},
     {"five scenes", batch, 30, 10, 0, 0, {1e-3, 1e-11}},
 };
 const size_t sim_case_count = sizeof sim_cases / sizeof *sim_cases;

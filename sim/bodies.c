@@ -136,10 +136,16 @@ static Status list_points(const Sim *sim, Surfaces *s, Error *err) {
 
 // ---- all scenes
 
-// Room on the host for what steps find; on a GPU that lies elsewhere.
+void sim_empty_groups(const Sim *sim, size_t groups, void *group) {
+    for (size_t i = 0; i < groups * SIM_GROUP; i++)
+        sim_put(sim, group, i, i % SIM_GROUP < 3 * SIM_BRANCHES ? INFINITY : -INFINITY);
+}
+
+// Room for what steps find; that of a GPU is its own (sim/device_bodies.c).
 static bool make_room(Sim *sim, SimTouching *t) {
     const size_t real_bytes = (size_t)sim->backend->real_bytes;
     Arena *memory = &sim->memory;
+    if (sim->on_device) return true;
     t->box = arena_array(memory, t->bodies, SIM_RECORD * real_bytes);
     t->group = arena_array(memory, t->groups, SIM_GROUP * real_bytes);
     t->near = arena_array(memory, t->bodies * t->most, sizeof *t->near);
@@ -153,12 +159,10 @@ static bool make_room(Sim *sim, SimTouching *t) {
     t->part = arena_array(memory, t->points, SIM_TOUCHES * 4 * SIM_RECORD * real_bytes);
     t->slope = arena_array(memory, t->points, SIM_TOUCHES * SIM_QUAD * real_bytes);
     t->sum = arena_array(memory, sim->topology.vertex_blocks * sim->topology.lanes, SIM_QUAD * real_bytes);
-    if (!t->box || !t->group || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->speed ||
-        !t->moved || !t->part || !t->slope || !t->sum)
+    if (!t->box || !t->group || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->clear ||
+        !t->speed || !t->moved || !t->part || !t->slope || !t->sum)
         return false;
-    for (size_t i = 0; i < t->groups * SIM_GROUP; i++)
-        sim_put(sim, t->group, i,
-                i % SIM_GROUP < 3 * SIM_BRANCHES ? INFINITY : -INFINITY); // nodes without faces stay so
+    sim_empty_groups(sim, t->groups, t->group); // nodes without faces stay so
     memset(t->guess, 0xff, t->points * SIM_TOUCHES * sizeof *t->guess);
     return true;
 }

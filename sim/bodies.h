@@ -12,4 +12,7 @@ Status sim_make_bodies(Sim *sim, Error *err);
 // Contact materials and the rest pose into it.
 void sim_pack_bodies(const Sim *sim, const SimValues *values);
 
+// Trees without faces.
+void sim_empty_groups(const Sim *sim, size_t groups, void *group);
+
 #endif

@@ -64,11 +64,16 @@ static Status make_reverse(Sim *sim, const SimRun *run, Reverse *r, Error *err) 
         sim_device_memory(on, &on->run_memory, (sim->topology.slots + 1) * SIM_RECORD * (size_t)on->layout.real_bytes);
     b->adjoint = zeroed(on, s->state_bytes);
     b->w = sim_device_memory(on, &on->run_memory, s->total_bytes);
+    if (sim->packed.touching.bodies) {
+        b->touch_sum = sim_device_memory(on, &on->run_memory, s->state_bytes);
+        b->touch_values = zeroed(on, s->total_bytes);
+    }
     r->force = r->gradient->of[SIM_FORCE] && intervals ? zeroed(on, intervals * on->force_bytes) : NULL;
     r->activation = r->gradient->of[SIM_ACTIVATION] && intervals ? zeroed(on, intervals * on->activation_bytes) : NULL;
     r->host = arena_array(&sim->run_memory, r->room, s->state_bytes);
     r->any = arena_array(&sim->run_memory, r->room, sizeof *r->any);
-    if (!r->host || !r->any)
+    sim->back.touch_values = arena_alloc(&sim->run_memory, sim->packed.touching.bodies ? s->total_bytes : 0);
+    if (!r->host || !r->any || !sim->back.touch_values)
         return error_set(err, STATUS_FAILED, "out of memory for the gradient of %zu particles", sim->topology.vertices);
     memset(r->host, 0, r->room * s->state_bytes); // padding
     if (!on->device->failed) on->device->nn->upload(on->device, on->packed.growth, &none, sizeof none);
@@ -102,6 +107,7 @@ static SimDeviceBack back_of(Sim *sim, const SimRun *run, Reverse *r, size_t n) 
     b.back.total = s->totals + n % s->segment * s->total_bytes;
     b.back.loss = frame_loss(sim, run, r, n + 1);
     b.back.last = n + 1 == run->steps;
+    b.back.touch = sim->packed.touching.bodies && !b.back.last;
     b.back.force = r->force ? r->force + c * on->force_bytes : NULL;
     b.activation = r->activation ? r->activation + c * on->activation_bytes : NULL;
     return b;
@@ -132,6 +138,7 @@ static Status reverse(Sim *sim, const SimRun *run, Reverse *r, Error *err) {
     b.back.state = b.back.total = NULL;
     b.back.loss = frame_loss(sim, run, r, 0);
     b.back.last = false;
+    b.back.touch = sim->packed.touching.bodies > 0;
     if (!on->device->failed) on->phases->back(on->device, &on->packed, &b);
     return STATUS_OK;
 }
@@ -148,6 +155,7 @@ static void fetch_parameters(Sim *sim, const SimValues *gradient) {
     for (int k = 0; k < SIM_KINDS; k++) fetch(on, sim->back.element[k], from->element[k], sim_element_bytes(sim, k));
     fetch(on, sim->back.vertex, from->vertex, sim_vertex_bytes(sim));
     fetch(on, sim->back.contact, from->contact, sim_contact_bytes(sim));
+    if (sim->packed.touching.bodies) fetch(on, sim->back.touch_values, from->touch_values, sim->states.total_bytes);
     sim_unpack_parameters(sim, gradient);
 }
 

@@ -10,6 +10,11 @@
 
 enum { SIM_DEVICE_LANES = 32 };
 
+// Vertices at the faces that a group of SIM_DEVICE_LANES particles touch; low > high: they touch none.
+typedef struct SimTouched {
+    int32_t low, high;
+} SimTouched;
+
 typedef struct SimDevicePacked {
     SimPacked packed;
     size_t elements[SIM_KINDS];                            // without padding
@@ -19,6 +24,9 @@ typedef struct SimDevicePacked {
     // corner * SIM_CHUNK_ELEMENTS + element.
     const int32_t *corners_of;
     const uint16_t *corner_list;
+    // Of bodies that meet, beside `touching`, whose `near` has all that may ever meet.
+    const int32_t *point_of;      // (vertices) place in touching.point, or -1
+    SimTouched *touched;          // (groups of touching.points)
     unsigned long long *bad_step; // the first step whose state is not finite, or ULLONG_MAX
     unsigned long long *growth;   // bits of the largest |component| of the adjoint, a double
 } SimDevicePacked;
@@ -29,8 +37,10 @@ typedef struct SimDeviceBack {
 } SimDeviceBack;
 
 typedef struct SimDevicePhases {
-    // All phases of a step, which makes state `number`. Once a state is not finite, later steps change none.
+    // All phases of a step, which makes state `number`; where bodies meet, also those that fill touching.sum. Once a
+    // state is not finite, later steps change none.
     void (*step)(Device *, const SimDevicePacked *, const SimStep *, unsigned long long number);
+    // Its adjoint, with touch_sum and touch_values where bodies meet.
     void (*back)(Device *, const SimDevicePacked *, const SimDeviceBack *);
 } SimDevicePhases;
 

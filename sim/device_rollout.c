@@ -87,7 +87,8 @@ Status sim_device_advance(Sim *sim, const SimRun *run, size_t first, size_t last
     SimOnDevice *on = sim->on_device;
     for (size_t n = first; n < last && !on->device->failed; n++) {
         const SimDevicePacked packed = sim_device_packed(on, run, n);
-        const SimStep step = sim_step_of(&sim->states, on->slots, n);
+        SimStep step = sim_step_of(&sim->states, on->slots, n);
+        step.touch = packed.packed.touching.bodies > 0;
         on->phases->step(on->device, &packed, &step, n + 1);
         if (stop_requested()) return stop_error(err);
     }

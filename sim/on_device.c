@@ -37,8 +37,7 @@ void *sim_device_memory(SimOnDevice *on, Arena *memory, size_t bytes) {
     return out;
 }
 
-// On the device; it stays.
-static void *copy_of(SimOnDevice *on, const void *host, size_t bytes) {
+void *sim_device_copy(SimOnDevice *on, const void *host, size_t bytes) {
     void *out = sim_device_memory(on, &on->memory, bytes);
     if (out) on->device->nn->upload(on->device, out, host, bytes);
     return out;
@@ -85,7 +84,7 @@ static Status copy_vertices(SimOnDevice *on, const SimTopology *t, SimKind kind,
     int32_t *vertex = calloc(count + 1, sizeof *vertex);
     if (!vertex) return error_set(err, STATUS_FAILED, "out of memory for %zu elements", count);
     list_vertices(t, kind, vertex);
-    on->packed.vertex[kind] = copy_of(on, vertex, count * sizeof *vertex);
+    on->packed.vertex[kind] = sim_device_copy(on, vertex, count * sizeof *vertex);
     free(vertex);
     return STATUS_OK;
 }
@@ -99,9 +98,9 @@ static Status copy_corners(SimOnDevice *on, const SimTopology *t, Error *err) {
     if (status == STATUS_OK) {
         list_corners(t, of, NULL);
         for (size_t s = 0; s < t->slots; s++) of[s + 1] += of[s];
-        on->packed.corners_of = copy_of(on, of, (t->slots + 1) * sizeof *of);
+        on->packed.corners_of = sim_device_copy(on, of, (t->slots + 1) * sizeof *of);
         list_corners(t, of, list);
-        on->packed.corner_list = copy_of(on, list, count * sizeof *list);
+        on->packed.corner_list = sim_device_copy(on, list, count * sizeof *list);
     }
     free(of);
     free(list);
@@ -122,9 +121,9 @@ static Status first_copy(Sim *sim, Error *err) {
     SimPacked *p = &d->packed;
     Status status = STATUS_OK;
     *d = (SimDevicePacked){.packed = sim->packed};
-    p->slots_of = copy_of(on, t->slots_of, (t->vertex_blocks * t->lanes + 1) * sizeof *t->slots_of);
-    p->slot_list = copy_of(on, t->slot_list, t->slots * sizeof *t->slot_list);
-    p->plane = copy_of(on, sim->planes, sim->model.planes * sizeof *sim->planes);
+    p->slots_of = sim_device_copy(on, t->slots_of, (t->vertex_blocks * t->lanes + 1) * sizeof *t->slots_of);
+    p->slot_list = sim_device_copy(on, t->slot_list, t->slots * sizeof *t->slot_list);
+    p->plane = sim_device_copy(on, sim->planes, sim->model.planes * sizeof *sim->planes);
     note_chunks(d, t);
     for (int k = 0; k < SIM_KINDS && status == STATUS_OK; k++) {
         d->elements[k] = t->elements[k];
@@ -132,6 +131,7 @@ static Status first_copy(Sim *sim, Error *err) {
         p->element[k] = sim_device_memory(on, &on->memory, sim_element_bytes(sim, k));
     }
     if (status == STATUS_OK) status = copy_corners(on, t, err);
+    if (status == STATUS_OK) status = sim_device_make_bodies(sim, err);
     p->vertex = sim_device_memory(on, &on->memory, sim_vertex_bytes(sim));
     p->contact = sim_device_memory(on, &on->memory, sim_contact_bytes(sim));
     on->slots = sim_device_memory(on, &on->memory, (t->slots + 1) * SIM_QUAD * (size_t)on->layout.real_bytes);
@@ -139,7 +139,7 @@ static Status first_copy(Sim *sim, Error *err) {
     for (int k = 0; k < SIM_KINDS; k++) p->corner[k] = NULL;
     d->bad_step = sim_device_memory(on, &on->memory, sizeof *d->bad_step);
     d->growth = sim_device_memory(on, &on->memory, sizeof *d->growth);
-    p->chunk = copy_of(on, t->chunk, t->chunks * sizeof *t->chunk); // last: all of it is there
+    p->chunk = sim_device_copy(on, t->chunk, t->chunks * sizeof *t->chunk); // last: all of it is there
     return status;
 }
 
@@ -153,6 +153,7 @@ Status sim_device_set(Sim *sim, Error *err) {
     if (status == STATUS_OK && !device->failed) {
         device->nn->upload(device, to->vertex, from->vertex, sim_vertex_bytes(sim));
         device->nn->upload(device, to->contact, from->contact, sim_contact_bytes(sim));
+        sim_device_copy_bodies(sim);
     }
     sim_device_note_peak(sim);
     Status of_device = device_status(device, status == STATUS_OK ? err : NULL);

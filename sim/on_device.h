@@ -34,6 +34,11 @@ Status sim_device_adjoint(Sim *sim, const SimRun *run, const SimLoss *loss, cons
 
 // `bytes` of the device from one of its arenas; NULL with the device failed.
 void *sim_device_memory(SimOnDevice *on, Arena *memory, size_t bytes);
+// A copy on the device that stays; NULL with the device failed.
+void *sim_device_copy(SimOnDevice *on, const void *host, size_t bytes);
+// Bodies that meet: what never changes of them, with room for what a step finds; what sim_pack_bodies has packed.
+Status sim_device_make_bodies(Sim *sim, Error *err);
+void sim_device_copy_bodies(Sim *sim);
 // Steps first .. last-1 of the run; state `first` is ready. STATUS_INTERRUPTED as in base/stop.h.
 Status sim_device_advance(Sim *sim, const SimRun *run, size_t first, size_t last, Error *err);
 // The arrays, with the controls of step n.

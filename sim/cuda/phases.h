@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step and its adjoint on a GPU, in the precision of `real`, within SIM_CUDA_SPACE. Forces: a block for each chunk, a
 // thread for each element, which leaves its corners' forces in shared memory; then a thread for each slot adds those of
-// its vertex in a fixed order. Vertices: a thread each, which adds its slots. So there are two launches a step and one
-// more for each further kind of element, and no atomics but the one that marks a step whose state is not finite.
+// its vertex in a fixed order. Vertices: a thread each, which adds its slots. So there are two launches a step, one
+// more for each further kind of element and three where bodies meet (sim/cuda/touches.h), and no atomics but the one
+// that marks a step whose state is not finite.
 #include "nn/cuda/launch.h"
 #include "nn/cuda/unroll.h"
 #include "sim/contact.h"
@@ -10,70 +11,13 @@
 #include "sim/hinge.h"
 #include "sim/spring.h"
 #include "sim/tet.h"
+#include "sim/touching.h"
 #include "sim/vertex.h"
 
+#include "sim/cuda/records.h"
+#include "sim/cuda/touches.h"
+
 namespace SIM_CUDA_SPACE {
-
-constexpr size_t LANES = SIM_DEVICE_LANES, ELEMENTS = SIM_CHUNK_ELEMENTS;
-
-// ---- memory
-
-struct alignas(16) Quad {
-    real at[4];
-};
-
-static __device__ inline void read_quad(const void *array, size_t quad, Num out[3]) {
-    const Quad q = static_cast<const Quad *>(array)[quad];
-    UNROLL_LOOP(i, 3) out[i] = q.at[i];
-}
-
-static __device__ inline void write_quad(void *array, size_t quad, const Num in[3]) {
-    Quad q;
-    UNROLL_LOOP(i, 3) q.at[i] = in[i];
-    q.at[3] = 0;
-    static_cast<Quad *>(array)[quad] = q;
-}
-
-static __device__ inline void read_record(const void *array, size_t record, Num x[3], Num v[3]) {
-    read_quad(array, 2 * record, x);
-    read_quad(array, 2 * record + 1, v);
-}
-
-static __device__ inline void write_record(void *array, size_t record, const Num x[3], const Num v[3]) {
-    write_quad(array, 2 * record, x);
-    write_quad(array, 2 * record + 1, v);
-}
-
-// Where field f of struct `place` lies in blocks of structs of `fields` vectors.
-static __device__ inline size_t field_at(size_t fields, size_t f, size_t place) {
-    return (place / LANES * fields + f) * LANES + place % LANES;
-}
-
-// A struct of Num alone, from its fields in a packed array.
-template <class T> static __device__ inline T read_fields(const void *packed, size_t place) {
-    constexpr size_t FIELDS = sizeof(T) / sizeof(Num);
-    Num all[FIELDS];
-    UNROLL_LOOP(f, FIELDS) all[f] = static_cast<const real *>(packed)[field_at(FIELDS, f, place)];
-    T out;
-    memcpy(&out, all, sizeof out);
-    return out;
-}
-
-// Adds fields FIRST .. LAST-1.
-template <class T, unsigned FIRST, unsigned LAST>
-static __device__ inline void add_fields(void *packed, size_t place, const T &part) {
-    constexpr size_t FIELDS = sizeof(T) / sizeof(Num);
-    Num all[FIELDS];
-    memcpy(all, &part, sizeof part);
-    UNROLL_LOOP(i, LAST - FIRST)
-    static_cast<real *>(packed)[field_at(FIELDS, FIRST + i, place)] += all[FIRST + i];
-}
-
-template <class T> static __device__ inline T zeros() {
-    T out;
-    memset(&out, 0, sizeof out);
-    return out;
-}
 
 // ---- elements
 
@@ -281,6 +225,10 @@ static __global__ void vertices(SimDevicePacked a, SimStep step, unsigned long l
         read_record(step.state, i, x, v);
         if (p.force) UNROLL_LOOP(c, 3) f[c] += static_cast<const real *>(p.force)[field_at(3, c, i)];
         add_contacts(p, i, x, v, f);
+        if (step.touch) {
+            read_quad(p.touching.sum, i, part);
+            num_add_scaled(1, part, f);
+        }
         if (step.total) write_quad(step.total, i, f);
         UNROLL_LOOP(c, 3) {
             v[c] += dt * (vertex.inverse_mass * f[c] + vertex.gravity[c]);
@@ -301,10 +249,13 @@ static __device__ inline void read_adjoint(const SimPacked &p, const SimBack &b,
         num_add_scaled(1, x, gx);
         num_add_scaled(1, v, gv);
     }
-    if (!b.loss) return;
-    read_record(b.loss, i, x, v);
-    num_add_scaled(1, x, gx);
-    num_add_scaled(1, v, gv);
+    const void *const others[2] = {b.touch ? b.touch_sum : nullptr, b.loss};
+    UNROLL_LOOP(k, 2) {
+        if (!others[k]) continue;
+        read_record(others[k], i, x, v);
+        num_add_scaled(1, x, gx);
+        num_add_scaled(1, v, gv);
+    }
 }
 
 // Adds to the gradients of a vertex's mass, gravity and external force.
@@ -362,6 +313,7 @@ void step(Device *device, const SimDevicePacked *a, const SimStep *s, unsigned l
     launch_forces<SIM_KIND_SPRING>(device, a, s);
     launch_forces<SIM_KIND_TET>(device, a, s);
     launch_forces<SIM_KIND_HINGE>(device, a, s);
+    launch_touches<false>(device, a, s->state, SimBack());
     LAUNCH(device, cuda_blocks(vertex_count(a)), CUDA_THREADS, 0, vertices, *a, *s, number);
 }
 
@@ -379,6 +331,7 @@ void back(Device *device, const SimDevicePacked *a, const SimDeviceBack *b) {
     if (b->back.rest) launch_back<SIM_KIND_TET, true>(device, a, b);
     else launch_back<SIM_KIND_TET, false>(device, a, b);
     launch_back<SIM_KIND_HINGE, false>(device, a, b);
+    launch_touches<true>(device, a, b->back.state, b->back);
 }
 
 } // namespace SIM_CUDA_SPACE

@@ -20,6 +20,7 @@ extern "C" {
 #include "sim/hinge.h"
 #include "sim/spring.h"
 #include "sim/tet.h"
+#include "sim/touching.h"
 #include "sim/vertex.h"
 
 #define SIM_CUDA_SPACE no_fault

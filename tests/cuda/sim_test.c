@@ -47,16 +47,18 @@ static void cases_agree(void **state) {
     devices_close(&b);
 }
 
-// A net of springs without controls: a step is two launches, and its adjoint two.
-static SimCase net_of(size_t steps, size_t every) {
-    SimCase c = sim_cases[0];
-    c.steps = steps, c.every = every, c.control_every = 0;
-    return c;
+static const SimCase *case_of(const char *name) {
+    for (size_t i = 0; i < sim_case_count; i++)
+        if (!strcmp(sim_cases[i].name, name)) return &sim_cases[i];
+    fail_msg("no case %s", name);
+    return NULL;
 }
 
-static void count(Device *device, size_t steps, size_t every, long *launches, long *waits) {
-    const SimCase c = net_of(steps, every);
+// Without controls.
+static void count(Device *device, const char *name, size_t steps, size_t every, long *launches, long *waits) {
+    SimCase c = *case_of(name);
     SimCaseRun r;
+    c.steps = steps, c.every = every, c.control_every = 0, c.memory_mib = 0;
     const long before[2] = {cuda_on_cpu_launches(), cuda_on_cpu_waits()};
     run(&c, device, SIM_F32, &r);
     *launches = cuda_on_cpu_launches() - before[0];
@@ -64,14 +66,53 @@ static void count(Device *device, size_t steps, size_t every, long *launches, lo
     sim_case_run_free(&r);
 }
 
+// A step is a launch for the vertices, one for each kind of element and three where bodies meet; so is its adjoint.
 static void steps_do_not_wait(void **state) {
     (void)state;
+    static const struct {
+        const char *name;
+        int launches;
+    } expected[] = {{"springs", 2}, {"bodies that meet", 6}};
     Devices b = open_both();
-    long launches[2], waits[2];
-    count(b.gpu, 10, 2, &launches[0], &waits[0]);
-    count(b.gpu, 50, 2, &launches[1], &waits[1]);
-    assert_int_equal(launches[1] - launches[0], 40 * 4);
-    assert_int_equal(waits[1], waits[0]); // all frames come at once
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        long launches[2], waits[2];
+        count(b.gpu, expected[i].name, 10, 2, &launches[0], &waits[0]);
+        count(b.gpu, expected[i].name, 50, 2, &launches[1], &waits[1]);
+        assert_int_equal(launches[1] - launches[0], 40 * 2 * expected[i].launches);
+        assert_int_equal(waits[1], waits[0]); // all frames come at once
+    }
+    devices_close(&b);
+}
+
+// A fine cloth on one side of a cube: the same two faces are touched by more particles than a block looks through at
+// once.
+static Status fine_cloth(SimScene *s, Error *err) {
+    static const SimBlock blocks[] = {{{1, 1, 1}, {0, -0.106, 0}}, {{69, 0, 69}, {0, 0, 0}}};
+    Status status = sim_scene_blocks(s, blocks, 2, err);
+    for (size_t i = 3 * 8; i < 3 * s->model.particles && status == STATUS_OK; i++)
+        s->values.of[SIM_REST][i] = s->values.of[SIM_POSITION][i] *= 0.015;
+    for (size_t i = 0; i < s->model.springs && status == STATUS_OK; i++) s->values.of[SIM_SPRING_LENGTH][i] *= 0.015;
+    return status;
+}
+
+static void a_face_has_many_particles(void **state) {
+    (void)state;
+    Devices b = open_both();
+    const SimCase c = {"a fine cloth on a cube", fine_cloth, 3, 1, 0, 0, {1e-3, 1e-11}};
+    for (SimPrecision p = SIM_F32; p <= SIM_F64; p++) {
+        const char *where = "";
+        SimCaseRun expected, found;
+        run(&c, b.cpu, p, &expected);
+        cuda_on_cpu_seed(p);
+        run(&c, b.gpu, p, &found);
+        const double error = sim_case_error(&expected, &found, &where);
+        print_message("%s: worst %.2e of %.0e (%s)\n", c.name, error, c.allowed[p], where);
+        assert_true(error <= c.allowed[p]);
+        const double *last = expected.frames + 7 * 3 * expected.scene.model.particles; // velocities after step 3
+        assert_true(last[3 * 2 + 1] < -0.5);                                           // a corner that is pushed down
+        sim_case_run_free(&expected);
+        sim_case_run_free(&found);
+    }
     devices_close(&b);
 }
 
@@ -119,11 +160,13 @@ static void a_lack_of_memory_is_an_error(void **state) {
     (void)state;
     Devices b = open_both();
     const SimOptions options = sim_options_of(b.gpu, SIM_F32);
-    for (size_t room = 1 << 10; room < 1 << 20; room *= 4) {
+    static const char *const names[] = {"five scenes", "bodies that meet"};
+    for (size_t i = 0; i < 2 * 10; i++) {
+        const size_t room = (size_t)1024 << i / 2;
         SimCaseRun r;
         Error err;
         cuda_on_cpu_limit(room);
-        Status status = sim_case_run(&sim_cases[sim_case_count - 1], &options, &r, &err);
+        Status status = sim_case_run(case_of(names[i % 2]), &options, &r, &err);
         if (status != STATUS_OK) assert_non_null(strstr(err.text, "out of memory: "));
         assert_true(status != STATUS_OK || room > 1 << 16);
         sim_case_run_free(&r);
@@ -134,13 +177,14 @@ static void a_lack_of_memory_is_an_error(void **state) {
 
 static void a_lost_gpu_is_an_error(void **state) {
     (void)state;
+    static const char *const names[] = {"beam with controls", "bodies that meet"};
     for (long after = 1; after < 240; after += 37) {
         Devices b = open_both();
         const SimOptions options = sim_options_of(b.gpu, SIM_F64);
         SimCaseRun r;
         Error err;
         cuda_on_cpu_lose(after);
-        assert_status_error(sim_case_run(&sim_cases[6], &options, &r, &err), STATUS_FAILED, err, "CUDA: ");
+        assert_status_error(sim_case_run(case_of(names[after % 2]), &options, &r, &err), STATUS_FAILED, err, "CUDA: ");
         cuda_on_cpu_lose(-1);
         sim_case_run_free(&r);
         devices_close(&b);
@@ -148,7 +192,9 @@ static void a_lost_gpu_is_an_error(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cases_agree), cmocka_unit_test(steps_do_not_wait),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cases_agree),
+                                       cmocka_unit_test(steps_do_not_wait),
+                                       cmocka_unit_test(a_face_has_many_particles),
                                        cmocka_unit_test(what_is_not_finite_is_named),
                                        cmocka_unit_test(a_lack_of_memory_is_an_error),
                                        cmocka_unit_test(a_lost_gpu_is_an_error)};
