@@ -83,18 +83,19 @@ SIM_ELEMENT void sim_fit_box(real *group, int child, const real *low, const real
 
 // Fits the boxes of group `node` of a body (counted from its first) to the faces or groups below.
 SIM_ELEMENT void sim_fit_group(const SimTouching *t, const SimBody *body, const real *records, int32_t node) {
-    real *groups = (real *)t->group + (size_t)body->group * SIM_GROUP, *group = groups + (size_t)node * SIM_GROUP;
-    for (int k = 0; k < SIM_GROUP; k++) group[k] = k < 3 * SIM_BRANCHES ? NUM(INFINITY) : NUM(-INFINITY);
+    real *groups = (real *)t->group + (size_t)body->group * SIM_GROUP, fitted[SIM_GROUP];
+    for (int k = 0; k < SIM_GROUP; k++) fitted[k] = k < 3 * SIM_BRANCHES ? NUM(INFINITY) : NUM(-INFINITY);
     for (int c = 0; c < SIM_BRANCHES; c++) {
         const int32_t child = SIM_BRANCHES * node + 1 + c, f = child - body->groups;
         const real *below = groups + (size_t)child * SIM_GROUP;
         for (int j = 0; j < SIM_BRANCHES && f < 0; j++)
-            sim_fit_box(group, c, below + j, below + j + 3 * SIM_BRANCHES, SIM_BRANCHES);
+            sim_fit_box(fitted, c, below + j, below + j + 3 * SIM_BRANCHES, SIM_BRANCHES);
         for (int j = 0; j < 3 && f >= 0 && f < body->faces; j++) {
             const real *x = sim_place(records, t->face[3 * (body->face + f) + j]);
-            sim_fit_box(group, c, x, x, 1);
+            sim_fit_box(fitted, c, x, x, 1);
         }
     }
+    for (int k = 0; k < SIM_GROUP; k++) groups[(size_t)node * SIM_GROUP + (size_t)k] = fitted[k];
 }
 
 typedef struct SimSearch {
