@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases on which back ends of the simulator are compared: each force alone for one step, contact that slides and that
-// holds, and rollouts with controls, checkpoints, several chunks and several scenes; all with the gradient of every
-// value.
+// holds, and rollouts with controls, checkpoints, several chunks, bodies that meet and several scenes; all with the
+// gradient of every value.
 #ifndef VPD_BENCH_SIM_CASES_H
 #define VPD_BENCH_SIM_CASES_H
 

@@ -43,9 +43,9 @@ extern "C" {
 #undef SIM_CUDA_SPACE
 #pragma pop_macro("THREAD_LOOP")
 
-static void twice(const SimContact *c, const Num n[3], Num depth, const Num v[3], const Num w[3], Num gx[3], Num gv[3],
-                  SimContact *gradient) {
-    sim_contact_adjoint(c, n, depth, v, w, gx, gv, gradient);
+static void twice(const SimContact *c, const Num n[3], Num depth, const Num v[3], const Num w[3], Num *g_depth,
+                  Num gn[3], Num gv[3], SimContact *gradient) {
+    sim_contact_adjoint(c, n, depth, v, w, g_depth, gn, gv, gradient);
     gradient->k_e *= 2;
 }
 #define sim_contact_adjoint twice
