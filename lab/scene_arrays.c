@@ -196,11 +196,12 @@ static Status fill_faces(const ArgumentReader *reader, SimScene *scene, const Pa
     return status;
 }
 
-// Objects meet where they have surfaces and contact materials.
+// Objects meet, and cloth itself, where they have surfaces and contact materials.
 static Status fill_bodies(const ArgumentReader *reader, SimScene *scene) {
     SimModel *m = &scene->model;
     bool good = true;
-    if (scene->object_count < 2 || !m->materials || !scene->faces) return STATUS_OK;
+    const bool alone = scene->object_count == 1 && scene->objects->tets > 0; // a solid does not touch itself
+    if (alone || !m->materials || !scene->faces) return STATUS_OK;
     int32_t *face = allocate(scene->faces, 3 * sizeof *face, &good),
             *body = allocate(m->particles, sizeof *body, &good);
     for (size_t b = 0; b < scene->object_count && good; b++) {
