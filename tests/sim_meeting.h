@@ -52,7 +52,6 @@ static inline void body_turn(const double axis[3], const double in[3], double ou
 
 typedef struct MeetingFill { // how much is there already
     size_t particle, tet, spring, face;
-    int32_t *faces, *body;
 } MeetingFill;
 
 static inline void body_place(SimScene *s, const Body *b, size_t particle, const size_t at[3]) {
@@ -92,7 +91,7 @@ static inline void body_tetrahedra(SimScene *s, const Body *b, MeetingFill *fill
             const int *f = sides[k / 3], c = k % 3;
             const size_t level = at[f[0]][c];
             if ((level != 0 && level != n[c]) || at[f[1]][c] != level || at[f[2]][c] != level) continue;
-            for (int j = 0; j < 3; j++) fill->faces[3 * fill->face + (size_t)j] = tet[f[j]];
+            for (int j = 0; j < 3; j++) s->face[3 * fill->face + (size_t)j] = tet[f[j]];
             fill->face++;
         }
     }
@@ -118,7 +117,7 @@ static inline void body_sheet(SimScene *s, const Body *b, MeetingFill *fill) {
         }
         if (!ends[2]) continue;
         const int32_t f[6] = {at, at + w + 1, at + 1, at, at + w, at + w + 1}; // upwards
-        memcpy(fill->faces + 3 * fill->face, f, sizeof f);
+        memcpy(s->face + 3 * fill->face, f, sizeof f);
         fill->face += 2;
     }
 }
@@ -131,37 +130,30 @@ static inline void meeting_fill(SimScene *s, SimValue value, double x) {
 // 0.1 N s/m, and contact k_e 2000 N/m, k_d 2, k_f 5, mu 0.5, fade 1 mm. `passing`: bodies that pass each other.
 static inline void meeting_make(SimScene *s, const Body *bodies, size_t count, size_t materials, bool passing) {
     SimModel counts = {.scenes = 1, .materials = materials, .dt = 1e-4};
-    size_t faces = 0;
     for (size_t b = 0; b < count; b++) {
         counts.particles += body_particles(&bodies[b]);
         counts.tets += body_tets(&bodies[b]);
         counts.springs += body_springs(&bodies[b]);
-        faces += body_faces(&bodies[b]);
+        counts.faces += body_faces(&bodies[b]);
     }
     Error err;
     assert_status_ok(sim_scene_allocate(s, &counts, &err), err);
-    MeetingFill fill = {.faces = arena_array(&s->memory, faces, 3 * sizeof(int32_t)),
-                        .body = arena_array(&s->memory, counts.particles, sizeof(int32_t))};
-    int32_t *material = arena_array(&s->memory, counts.particles, sizeof *material);
-    assert_true(fill.faces && fill.body && material);
+    MeetingFill fill = {0};
     for (size_t b = 0; b < count; b++) {
         const size_t x = bodies[b].shape == BODY_POINTS ? bodies[b].cells[0] : bodies[b].cells[0] + 1,
                      y = bodies[b].shape == BODY_BLOCK ? bodies[b].cells[1] + 1 : 1;
         for (size_t i = 0; i < body_particles(&bodies[b]); i++) {
             const size_t at[3] = {i % x, i / x % y, i / x / y}, particle = fill.particle + i;
             body_place(s, &bodies[b], particle, at);
-            fill.body[particle] = (int32_t)b;
-            material[particle] = bodies[b].material;
+            s->body[particle] = (int32_t)b;
+            s->material[particle] = bodies[b].material;
         }
         if (bodies[b].shape == BODY_BLOCK) body_tetrahedra(s, &bodies[b], &fill);
         if (bodies[b].shape == BODY_SHEET) body_sheet(s, &bodies[b], &fill);
         fill.particle += body_particles(&bodies[b]);
     }
-    assert_true(fill.tet == counts.tets && fill.spring == counts.springs && fill.face == faces);
-    s->model.material = material;
-    s->model.face = fill.faces;
-    s->model.body = fill.body;
-    s->model.faces = passing ? 0 : faces;
+    assert_true(fill.tet == counts.tets && fill.spring == counts.springs && fill.face == counts.faces);
+    if (passing) s->model.faces = 0;
     static const double values[SIM_VALUES] = {[SIM_TET_MU] = 5e4,     [SIM_TET_LAMBDA] = 5e4, [SIM_TET_KD] = 10,
                                               [SIM_SPRING_KE] = 1000, [SIM_SPRING_KD] = 0.1,  [SIM_CONTACT_KE] = 2000,
                                               [SIM_CONTACT_KD] = 2,   [SIM_CONTACT_KF] = 5,   [SIM_CONTACT_MU] = 0.5};
