@@ -10,33 +10,21 @@
 #include "lab/gradcheck.h"
 #include "lab/record.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-// The object that starts deepest inside another one, and by how many metres; those at their surfaces do not count.
-static const SceneObject *starts_inside(const SimScene *scene, double *deepest) {
+// What starts inside another object.
+static RecordInside starts_inside(const SimScene *scene) {
     const SimOptions options = {.precision = SIM_F64, .threads = 1};
     const SimModel *m = &scene->model;
-    const SceneObject *out = NULL;
+    RecordInside out = {0};
     Error ignored; // what is wrong with the scene is told where it is run
     Sim *sim = NULL;
     double *gap = m->faces ? malloc(m->scenes * m->particles * sizeof *gap) : NULL;
-    const bool found = gap && sim_open(m, &options, &sim, &ignored) == STATUS_OK &&
-                       sim_set(sim, &scene->values, &ignored) == STATUS_OK &&
-                       sim_touching(sim, scene->values.of[SIM_POSITION], gap, &ignored) == STATUS_OK;
-    *deepest = 0;
-    for (size_t o = 0; o < scene->object_count && found; o++) {
-        const SceneObject *object = scene->objects + o;
-        double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, least = 0;
-        for (size_t i = object->particle; i < object->particle + object->particles; i++) {
-            scene_grow_box(box, scene->values.of[SIM_POSITION] + 3 * i);
-            least = fmin(least, gap[i]);
-        }
-        const double size = box[3] - box[0] + box[4] - box[1] + box[5] - box[2];
-        if (-least <= 1e-3 * size || -least <= *deepest) continue;
-        *deepest = -least;
-        out = object;
-    }
+    if (gap && sim_open(m, &options, &sim, &ignored) == STATUS_OK &&
+        sim_set(sim, &scene->values, &ignored) == STATUS_OK &&
+        sim_touching(sim, scene->values.of[SIM_POSITION], gap, &ignored) == STATUS_OK)
+        record_note_inside(scene, gap, &out);
     sim_close(sim);
     free(gap);
     return out;
@@ -52,11 +40,10 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
                     "%s: there are \"contacts\" and no \"planes\", so nothing is touched: \"planes: [{}]\" is the "
                     "ground",
                     scene->path);
-    double deepest;
-    const SceneObject *inside = starts_inside(scene, &deepest);
-    if (inside)
+    const RecordInside inside = starts_inside(scene);
+    if (inside.share > 0.02)
         log_warning(&line->log, "%s: %s starts %.2g m inside another object, which pushes it out", scene->path,
-                    inside->name, deepest);
+                    inside.object->name, inside.deep);
     for (size_t i = 0; i < scene->object_count; i++)
         if (*scene->objects[i].note)
             log_warning(&line->log, "%s: %s: %s", scene->path, scene->objects[i].name, scene->objects[i].note);
@@ -96,15 +83,19 @@ static const Flag run_flags[] = {
 };
 
 static Status tell_run(const CommandLine *line, const char *out, const SimScene *scene, const RolloutFile *r,
-                       Error *err) {
+                       const RecordInside *worst, Error *err) {
     const SimModel *m = &scene->model;
-    json_t *object = json_pack("{s:[s] s:I s:I s:I s:I s:I s:o s:o}", "written", out, "particles",
-                               (json_int_t)m->particles, "springs", (json_int_t)m->springs, "tets", (json_int_t)m->tets,
-                               "hinges", (json_int_t)m->hinges, "frames", (json_int_t)r->steps, "time_step",
-                               json_finite(m->dt), "frame_time", json_finite(scene->frame_time));
+    char inside[192] = "";
+    if (worst->object)
+        snprintf(inside, sizeof inside, ", %s up to %.2g m inside another object", worst->object->name, worst->deep);
+    json_t *object =
+        json_pack("{s:[s] s:I s:I s:I s:I s:I s:o s:o s:o}", "written", out, "particles", (json_int_t)m->particles,
+                  "springs", (json_int_t)m->springs, "tets", (json_int_t)m->tets, "hinges", (json_int_t)m->hinges,
+                  "frames", (json_int_t)r->steps, "time_step", json_finite(m->dt), "frame_time",
+                  json_finite(scene->frame_time), "inside", json_finite(worst->deep));
     return result_tell(line, object, RESULT_STDOUT, err,
-                       "%s: %zu particles, %zu springs, %zu tetrahedra, %zu frames of %ld steps of %.4g s", out,
-                       m->particles, m->springs, m->tets, r->steps, scene->substeps, m->dt);
+                       "%s: %zu particles, %zu springs, %zu tetrahedra, %zu frames of %ld steps of %.4g s%s", out,
+                       m->particles, m->springs, m->tets, r->steps, scene->substeps, m->dt, inside);
 }
 
 static Status run_run(const CommandLine *line, Error *err) {
@@ -112,6 +103,7 @@ static Status run_run(const CommandLine *line, Error *err) {
     RolloutFile rollout = {0};
     Device *device = NULL;
     SimOptions on;
+    RecordInside worst = {0};
     const char *out;
     Error later;
     Status status = command_required(line, "output", &out, err);
@@ -119,13 +111,13 @@ static Status run_run(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) status = sim_scene_device(line, &device, &on, err);
     if (status == STATUS_OK) {
-        status = record_run(&scene, &on, &rollout, err);
+        status = record_run(&scene, &on, &rollout, &worst, err);
         bool good = status == STATUS_OK;
         if (good) status = rollout_file_write(&rollout, out, err);
         else if (rollout.set_count && rollout_file_write(&rollout, out, &later) == STATUS_OK)
             log_warning(&line->log, "%s: holds the first %zu of %ld frames", out, rollout.steps + 1, scene.frames + 1);
     }
-    if (status == STATUS_OK) status = tell_run(line, out, &scene, &rollout, err);
+    if (status == STATUS_OK) status = tell_run(line, out, &scene, &rollout, &worst, err);
     rollout_file_free(&rollout);
     scene_free(&scene);
     device_close(device);
@@ -139,9 +131,8 @@ const Command command_sim_run = {
     .min_arguments = 1,
     .max_arguments = 1,
     .flags = run_flags,
-    .details =
-        "docs/simulator.md describes scenes; the folder scenes/ has examples. Contact is with planes: objects pass "
-        "through each\nother. \"vpd inspect\", \"vpd view\" and \"vpd export\" read the file.",
+    .details = "docs/simulator.md describes scenes; the folder scenes/ has examples. \"vpd inspect\", \"vpd view\" and "
+               "\"vpd export\" read the file.",
     .run = run_run,
 };
 

@@ -14,6 +14,7 @@ typedef struct Record {
     double box[6]; // of the motion
     Sim *probe;    // finds the particles that touch other objects; NULL: objects do not meet
     double *gap;   // (N) to those
+    RecordInside *worst;
 } Record;
 
 static bool touches(const SimModel *m, size_t i, const double position[3]) {
@@ -26,6 +27,29 @@ static bool touches(const SimModel *m, size_t i, const double position[3]) {
     return false;
 }
 
+// Mean length of an object's springs and of one edge of each tet: the particles' distance.
+static double spacing(const SimScene *scene, const SceneObject *object) {
+    const SimModel *m = &scene->model;
+    const double *x = scene->values.of[SIM_REST];
+    double sum = 0, d[3];
+    for (size_t i = object->spring; i < object->spring + object->springs; i++)
+        sum += scene->values.of[SIM_SPRING_LENGTH][i];
+    for (size_t i = object->tet; i < object->tet + object->tets; i++) {
+        vector_between(x, m->tet[4 * i], m->tet[4 * i + 1], d);
+        sum += sqrt(vector_dot(d, d));
+    }
+    return sum > 0 ? sum / (double)(object->springs + object->tets) : 0.02;
+}
+
+void record_note_inside(const SimScene *scene, const double *gap, RecordInside *worst) {
+    for (size_t o = 0; o < scene->object_count; o++) {
+        const SceneObject *object = scene->objects + o;
+        const double wide = spacing(scene, object);
+        for (size_t i = object->particle; i < object->particle + object->particles; i++)
+            if (-gap[i] > worst->share * wide) *worst = (RecordInside){object, -gap[i], -gap[i] / wide};
+    }
+}
+
 static Status keep(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
     Record *record = context;
     const size_t N = record->scene->model.particles;
@@ -33,6 +57,7 @@ static Status keep(void *context, size_t frame, const double *position, const do
     float *to = frame ? file->positions + (frame - 1) * 3 * N : file->sets[0].positions;
     (void)velocity;
     Status status = record->probe ? sim_touching(record->probe, position, record->gap, err) : STATUS_OK;
+    if (status == STATUS_OK && record->probe) record_note_inside(record->scene, record->gap, record->worst);
     for (size_t i = 0; i < N; i++) {
         double turned[3];
         scene_grow_box(record->box, position + 3 * i);
@@ -54,20 +79,6 @@ static char *label_names(const SimScene *scene) {
     at = stpcpy(at, "background\n");
     for (size_t i = 0; i < scene->object_count; i++) at = stpcpy(stpcpy(at, scene->objects[i].name), "\n");
     return out;
-}
-
-// Mean length of an object's springs and of one edge of each tet: the particles' distance.
-static double spacing(const SimScene *scene, const SceneObject *object) {
-    const SimModel *m = &scene->model;
-    const double *x = scene->values.of[SIM_REST];
-    double sum = 0, d[3];
-    for (size_t i = object->spring; i < object->spring + object->springs; i++)
-        sum += scene->values.of[SIM_SPRING_LENGTH][i];
-    for (size_t i = object->tet; i < object->tet + object->tets; i++) {
-        vector_between(x, m->tet[4 * i], m->tet[4 * i + 1], d);
-        sum += sqrt(vector_dot(d, d));
-    }
-    return sum > 0 ? sum / (double)(object->springs + object->tets) : 0.02;
 }
 
 static Status prepare(const SimScene *scene, RolloutFile *file, Error *err) {
@@ -145,10 +156,11 @@ static Status open_probe(Record *record, Error *err) {
     return status == STATUS_OK ? sim_set(record->probe, &scene->values, err) : status;
 }
 
-Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, Error *err) {
+Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, RecordInside *worst, Error *err) {
     Record record = {.scene = scene,
                      .file = out,
                      .box = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY},
+                     .worst = worst,
                      .gap = calloc(scene->model.particles, sizeof(double))};
     const SimOptions options = scene_options_on(scene, on);
     SimRun run = scene_run(scene);

@@ -6,10 +6,20 @@
 #include "files/rollout_file.h"
 #include "lab/scene.h"
 
+// The object whose particles are deepest inside another one, in metres and as a share of the mean distance between
+// them; NULL: none is inside another.
+typedef struct RecordInside {
+    const SceneObject *object;
+    double deep, share;
+} RecordInside;
+
+// Raises *worst by what `gap` (N) of sim_touching says.
+void record_note_inside(const SimScene *scene, const double *gap, RecordInside *worst);
+
 // `on`: its threads, isa and device hold (sim/sim.h); the rest comes from the scene. *out gets all frames. After an
 // error of the rollout it holds those before it (out->steps may be 0), for the caller to write; it is empty when none
 // was kept. Scenes with y up are turned to z up, as in every rollout file. Cameras that stand around the scene are
-// turned to the motion (scene_aim).
-Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, Error *err);
+// turned to the motion (scene_aim). *worst, raised as above, is of all frames.
+Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, RecordInside *worst, Error *err);
 
 #endif
