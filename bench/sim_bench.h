@@ -17,7 +17,7 @@ typedef struct SimBench {
     const char *isa;
 } SimBench;
 
-enum { SIM_BENCHES = 14 };
+enum { SIM_BENCHES = 16 };
 
 // Whether bench 0 .. SIM_BENCHES - 1 is one of the device: a GPU has no threads to compare, but batches of scenes.
 bool sim_bench_is_of(const Device *device, int number);

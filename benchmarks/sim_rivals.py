@@ -7,7 +7,8 @@
 WARP_PYTHON has `pip install warp-lang==1.9.1` (the last release with warp.sim), NEWTON_PYTHON `pip install newton`;
 leave one out and it is not measured. The scenes are those of `vpd bench sim`: the same cells, masses, stiffnesses and
 time step, 64 steps a measurement, f32. A rival's triangles of the surface are taken away, so it steps tets alone; its
-states are allocated beforehand. The gradient is that of the sum of the last positions. Prints medians and ratios.
+states are allocated beforehand. Bodies that meet are spheres at their particles for a rival, all but touching those of
+their own body; vpd has particles and triangles. The gradient is that of the sum of the last positions. Prints medians and ratios.
 """
 import argparse
 import json
@@ -20,12 +21,20 @@ import time
 STEPS, DT = 64, 1e-4
 BEAMS = {1000: (8, 5, 5), 10000: (20, 10, 10), 100000: (50, 20, 20)}
 NET_SIDE = 71
+RADIUS = 0.0499  # of particles, in metres
 
 
 def add_beam(builder, wp, cells, ground):
     builder.add_soft_grid(pos=wp.vec3(0, 0, 0), rot=wp.quat_identity(), vel=wp.vec3(0, 0, 0), dim_x=cells[0], dim_y=cells[1],
                           dim_z=cells[2], cell_x=0.1, cell_y=0.1, cell_z=0.1, density=1000.0, k_mu=5e4, k_lambda=5e4,
                           k_damp=10.0, fix_left=not ground, tri_ke=0.0, tri_ka=0.0, tri_kd=0.0, tri_drag=0.0, tri_lift=0.0)
+
+
+def add_blocks(builder, wp, cells):
+    for at in ((0, 0, 0), (0.03, 0.1 * cells[1] + 2 * RADIUS - 0.001, 0.02)):  # one upon the other, 1 mm deep
+        builder.add_soft_grid(pos=wp.vec3(*at), rot=wp.quat_identity(), vel=wp.vec3(0, 0, 0), dim_x=cells[0], dim_y=cells[1],
+                              dim_z=cells[2], cell_x=0.1, cell_y=0.1, cell_z=0.1, density=1000.0, k_mu=5e4, k_lambda=5e4,
+                              k_damp=10.0, tri_ke=0.0, tri_ka=0.0, tri_kd=0.0, tri_drag=0.0, tri_lift=0.0)
 
 
 def add_net(builder, wp):
@@ -50,24 +59,35 @@ def make(rival, wp, scene):
     kind, tets = scene
     if kind == "net":
         add_net(builder, wp)
+    elif kind == "meet":
+        add_blocks(builder, wp, BEAMS[tets // 2])
     else:
         add_beam(builder, wp, BEAMS[tets], kind == "ground")
     if rival == "newton" and kind == "ground":
         builder.add_ground_plane()
     model = builder.finalize(requires_grad=True)
     model.tri_count = 0
+    if kind == "meet":
+        model.particle_radius.fill_(RADIUS)
+        model.particle_max_radius = RADIUS
+        model.particle_ke, model.particle_kd, model.particle_kf, model.particle_mu = 2e3, 2.0, 5.0, 0.4
+        model.particle_grid.reserve(model.particle_count)
     model.edge_count = 0
     model.soft_contact_ke, model.soft_contact_kd, model.soft_contact_kf, model.soft_contact_mu = 1e4, 10.0, 10.0, 0.5
     if rival == "warp":
-        model.particle_max_radius = 0.0  # no contact among particles
+        if kind != "meet":
+            model.particle_max_radius = 0.0  # no contact among particles
         model.ground = kind == "ground"
         integrator = lib.SemiImplicitIntegrator()
 
         def step(before, after):
             before.clear_forces()
+            if kind == "meet":
+                model.particle_grid.build(before.particle_q, radius=2 * RADIUS)
             integrator.simulate(model, before, after, DT)
     else:
-        model.particle_grid = None  # no contact among particles
+        if kind != "meet":
+            model.particle_grid = None  # no contact among particles
         solver = lib.solvers.SolverSemiImplicit(model, enable_tri_contact=False)
         control = model.control()
 
@@ -120,7 +140,8 @@ def ours(vpd, repeat):
     for row in map(json.loads, lines):
         if row["bench"] != "sim" or row["precision"] != "f32" or row["threads"] != 1:
             continue
-        scene = {"beam": ("beam", row["tets"]), "beam on ground": ("ground", row["tets"]), "net of springs": ("net", 0)}
+        scene = {"beam": ("beam", row["tets"]), "beam on ground": ("ground", row["tets"]), "net of springs": ("net", 0),
+                 "blocks that meet": ("meet", row["tets"])}
         if row["scene"] in scene:
             out[scene[row["scene"]]] = {"forward": row["steps_per_second"], "both": row["with_gradient"]}
     return out
@@ -140,7 +161,7 @@ def main():
         print(json.dumps(rate(rival, (kind, int(tets)), arguments.repeat)))
         return 0
     scenes = [("beam", 1000), ("beam", 10000), ("beam", 100000), ("ground", 1000), ("ground", 10000),
-              ("ground", 100000), ("net", 0)]
+              ("ground", 100000), ("meet", 2000), ("meet", 20000), ("net", 0)]
     pythons = {"warp": arguments.warp, "newton": arguments.newton}
     found = {}
     for _ in range(arguments.turns):
