@@ -37,11 +37,14 @@ SIM_ELEMENT int sim_touch_nearest(const real x[3], const real a[3], const real b
     const real ab2 = num_dot(ab, ab), ac2 = num_dot(ac, ac), bc2 = num_dot(bc, bc), area = num_dot(normal, normal),
                vb = num_dot(turned, ac), vc = -num_dot(turned, ab), va = area - vb - vc;
     real weight[2] = {0, 0};
+    const bool flat = !(area > thin * ab2 * ac2),
+               inside = !flat && num_min(va, num_min(vb, vc)) >= area * (sizeof(real) == 8 ? NUM(-1e-14) : NUM(-1e-6));
     int on = SIM_TOUCH_FACE;
-    if (d1 <= 0 && d2 <= 0) on = 1;
+    if (inside) on = SIM_TOUCH_FACE; // and over its edges: where faces go on flat, the normal does not turn there
+    else if (d1 <= 0 && d2 <= 0) on = 1;
     else if (d3 >= 0 && d4 <= d3) on = 2;
     else if (d6 >= 0 && d5 <= d6) on = 4;
-    else if (!(area > thin * ab2 * ac2)) on = ab2 >= ac2 && ab2 >= bc2 ? 3 : ac2 >= bc2 ? 5 : 6;
+    else if (flat) on = ab2 >= ac2 && ab2 >= bc2 ? 3 : ac2 >= bc2 ? 5 : 6;
     else if (vc <= 0 && d1 >= 0 && d3 <= 0) on = 3;
     else if (vb <= 0 && d2 >= 0 && d6 <= 0) on = 5;
     else if (va <= 0 && d4 >= d3 && d5 >= d6) on = 6;
