@@ -135,6 +135,7 @@ SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, co
             continue;
         }
         const int32_t f = body->face + node - body->groups;
+        if (f >= body->face + body->faces) continue; // the state is not finite
         int on, on_rest;
         const real square = sim_face_square(t->face + 3 * f, records, search->x, &on);
         if (!(square < best || (square == best && f < out.face))) continue;
