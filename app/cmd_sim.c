@@ -11,24 +11,6 @@
 #include "lab/record.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-// What starts inside another object.
-static RecordInside starts_inside(const SimScene *scene) {
-    const SimOptions options = {.precision = SIM_F64, .threads = 1};
-    const SimModel *m = &scene->model;
-    RecordInside out = {0};
-    Error ignored; // what is wrong with the scene is told where it is run
-    Sim *sim = NULL;
-    double *gap = m->faces ? malloc(m->scenes * m->particles * sizeof *gap) : NULL;
-    if (gap && sim_open(m, &options, &sim, &ignored) == STATUS_OK &&
-        sim_set(sim, &scene->values, &ignored) == STATUS_OK &&
-        sim_touching(sim, scene->values.of[SIM_POSITION], gap, &ignored) == STATUS_OK)
-        record_note_inside(scene, gap, &out);
-    sim_close(sim);
-    free(gap);
-    return out;
-}
 
 void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
     double bound = sim_stable_step(&scene->model, &scene->values);
@@ -40,7 +22,7 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
                     "%s: there are \"contacts\" and no \"planes\", so nothing is touched: \"planes: [{}]\" is the "
                     "ground",
                     scene->path);
-    const RecordInside inside = starts_inside(scene);
+    const RecordInside inside = record_start(scene);
     if (inside.share > 0.02)
         log_warning(&line->log, "%s: %s starts %.2g m inside another object, which pushes it out", scene->path,
                     inside.object->name, inside.deep);

@@ -6,11 +6,13 @@
 #include "app/result.h"
 #include "app/sim_scene.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "base/stop.h"
 #include "infer/video.h"
+#include "lab/draw.h"
 #include "lab/footage.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,9 @@ static const Flag flags[] = {
      .help = "data set (.h5), film (.gif, .mp4), or a folder for PNG (required)",
      .letter = 'o',
      .writes = "vpd-dataset gif mp4"},
-    {.name = "split", .value = "train|val|test", .help = "of the data set's episode (default train)"},
+    {.name = "split", .value = "train|val|test", .help = "of the data set's episodes (default train)"},
+    {.name = "episodes", .value = "N", .help = "of a data set, each with other numbers of the scene's section random"},
+    {.name = "seed", .value = "N", .help = "of these numbers (default the scene's seed)"},
     FLAG_SIM_DEVICE,
     FLAG_FORCE,
     FLAG_JSON,
@@ -45,7 +49,7 @@ static Status check_output(const char *out, Error *err) {
 
 // A film has no split.
 static Status check_flags(const CommandLine *line, const char *out, Error *err) {
-    static const char *const of_dataset[] = {"split", NULL};
+    static const char *const of_dataset[] = {"split", "episodes", "seed", NULL};
     return is_dataset(out) ? STATUS_OK : command_refuse(line, of_dataset, "a data set (.h5) as --output", out, err);
 }
 
@@ -111,15 +115,93 @@ static Status write_film(const SimScene *scene, const Footage *footage, const Si
     return status;
 }
 
+// ---- data sets
+
+typedef struct Set {
+    const CommandLine *line;
+    const SimOptions *on;
+    Split split;
+    long episodes, seed; // episodes 0: the scene as it stands
+    size_t frames;       // of all
+} Set;
+
+// An episode of the scene, or of another one with numbers x; *scene is the one that was drawn last.
+static Status add_episode(Set *set, DatasetWriter *writer, SimScene *scene, const FitFree *drawn, const double *x,
+                          Error *err) {
+    Footage footage = {0};
+    Status status = footage_run(scene, set->on, &footage, err);
+    if (status == STATUS_OK) status = footage_add(writer, scene, &footage, set->split, drawn, x, set->on, err);
+    set->frames += footage.frames;
+    footage_free(&footage);
+    return status;
+}
+
+static Status add_drawn(Set *set, DatasetWriter *writer, SimScene *scene, Error *err) {
+    FitFree random = {0};
+    Progress progress;
+    Status status = fit_free_random(scene, &random, err);
+    double *x = calloc(random.count + 1, sizeof *x);
+    if (status == STATUS_OK && !x) status = error_no_memory(err, "%s", scene->path);
+    progress_start(&progress, &set->line->log, "render", "episodes", 0, (size_t)set->episodes);
+    for (long e = 0; e < set->episodes && status == STATUS_OK; e++) {
+        Error why;
+        SimScene other;
+        status = draw_scene(&random, (uint32_t)set->seed, (size_t)e, x, &other, err);
+        if (status != STATUS_OK) break;
+        status = add_episode(set, writer, &other, &random, x, &why);
+        if (status == STATUS_INTERRUPTED) *err = why;
+        else if (status != STATUS_OK) status = error_set(err, status, "episode %ld: %s", e, why.text);
+        scene_free(&other);
+        progress_update(&progress, (size_t)e + 1, NULL);
+    }
+    if (status == STATUS_OK) progress_end(&progress, NULL);
+    fit_free_close(&random);
+    free(x);
+    return status;
+}
+
+static Status write_set(Set *set, SimScene *scene, const char *out, Error *err) {
+    DatasetWriter *writer = NULL;
+    Status status = footage_open(out, &writer, err);
+    if (status == STATUS_OK && set->episodes) status = add_drawn(set, writer, scene, err);
+    else if (status == STATUS_OK) status = add_episode(set, writer, scene, &(FitFree){0}, NULL, err);
+    if (status == STATUS_OK) return dataset_writer_finish(writer, err);
+    dataset_writer_discard(writer);
+    return status;
+}
+
 // ---- the command
 
-static Status tell(const CommandLine *line, const char *out, const SimScene *scene, const Footage *footage,
-                   Error *err) {
+static Status tell(const CommandLine *line, const char *out, const SimScene *scene, const Set *set, Error *err) {
     const ScenePicture *p = &scene->picture;
-    json_t *object = json_pack("{s:[s] s:I s:I s:i s:i}", "written", out, "frames", (json_int_t)footage->frames,
-                               "cameras", (json_int_t)p->cameras, "width", p->W, "height", p->H);
-    return result_tell(line, object, RESULT_STDOUT, err, "%s: %zu frames of %zu camera%s, %d x %d pixels", out,
-                       footage->frames, p->cameras, p->cameras == 1 ? "" : "s", p->W, p->H);
+    char episodes[48] = "";
+    json_t *object = json_pack("{s:[s] s:I s:i s:i s:i}", "written", out, "frames", (json_int_t)set->frames, "cameras",
+                               (int)p->cameras, "width", p->W, "height", p->H);
+    if (set->episodes) {
+        json_object_set_new(object, "episodes", json_integer(set->episodes));
+        snprintf(episodes, sizeof episodes, "%ld episodes, ", set->episodes);
+    }
+    return result_tell(line, object, RESULT_STDOUT, err, "%s: %s%zu frames of %zu camera%s, %d x %d pixels", out,
+                       episodes, set->frames, p->cameras, p->cameras == 1 ? "" : "s", p->W, p->H);
+}
+
+static Status read_set(const CommandLine *line, const SimScene *scene, Set *out, Error *err) {
+    int split = SPLIT_TRAIN;
+    out->line = line;
+    out->seed = scene->seed;
+    Status status = command_choice(line, "split", "train|val|test", &split, err);
+    if (status == STATUS_OK) status = command_int(line, "episodes", 1, 1000000, &out->episodes, err);
+    if (status == STATUS_OK) status = command_int(line, "seed", 0, UINT32_MAX, &out->seed, err);
+    if (status == STATUS_OK && out->episodes && !scene->has_random)
+        status =
+            error_set(err, STATUS_BAD_INPUT,
+                      "%s: --episodes needs numbers that differ between them: \"random: {ball.position.z: {low: .5, "
+                      "high: 1}}\"",
+                      scene->path);
+    if (status == STATUS_OK && !out->episodes && command_text(line, "seed", NULL))
+        status = error_set(err, STATUS_BAD_INPUT, "--seed is of the numbers of --episodes N");
+    out->split = (Split)split;
+    return status;
 }
 
 static Status run(const CommandLine *line, Error *err) {
@@ -127,20 +209,22 @@ static Status run(const CommandLine *line, Error *err) {
     Footage footage = {0};
     Device *device = NULL;
     SimOptions on;
+    Set set = {.on = &on};
     const char *out;
-    int split = SPLIT_TRAIN;
     Status status = command_required(line, "output", &out, err);
-    if (status == STATUS_OK) status = command_choice(line, "split", "train|val|test", &split, err);
     if (status == STATUS_OK) status = check_flags(line, out, err);
     if (status == STATUS_OK) status = sim_scene_read(line, &scene, err);
+    if (status == STATUS_OK) status = read_set(line, &scene, &set, err);
     if (status == STATUS_OK) status = check_output(out, err);
     if (status == STATUS_OK) status = output_check_frames(line, out, (size_t)scene.frames + 1, err);
     if (status == STATUS_OK) status = sim_scene_device(line, &device, &on, err);
-    if (status == STATUS_OK) status = footage_run(&scene, &on, &footage, err);
-    if (status == STATUS_OK)
-        status = is_dataset(out) ? footage_write(&scene, &footage, (Split)split, &on, out, err)
-                                 : write_film(&scene, &footage, &on, out, err);
-    if (status == STATUS_OK) status = tell(line, out, &scene, &footage, err);
+    if (status == STATUS_OK && is_dataset(out)) status = write_set(&set, &scene, out, err);
+    else if (status == STATUS_OK) {
+        status = footage_run(&scene, &on, &footage, err);
+        if (status == STATUS_OK) status = write_film(&scene, &footage, &on, out, err);
+        set.frames = footage.frames;
+    }
+    if (status == STATUS_OK) status = tell(line, out, &scene, &set, err);
     footage_free(&footage);
     scene_free(&scene);
     device_close(device);
@@ -155,6 +239,8 @@ const Command command_sim_render = {
     .max_arguments = 1,
     .flags = flags,
     .details = "The scene's cameras, lights and picture say what is seen (docs/simulator.md); without them, one camera "
-               "sees the whole motion.\nA data set holds colour, depth, masks, and state/* with every particle.",
+               "sees the whole motion.\nA data set holds colour, depth, masks, and state/* with every "
+               "particle.\n--episodes N draws each number of "
+               "the scene's section random anew between its low and high, N times.",
     .run = run,
 };

@@ -28,7 +28,8 @@ typedef enum RandomPurpose {
     RANDOM_FIT,        // starts of fits
     RANDOM_EXPERIMENT, // scenes of experiments
     RANDOM_FLIGHT,     // velocity of windows in free flight
-    RANDOM_THIN        // pixels that the search for bodies looks at
+    RANDOM_THIN,       // pixels that the search for bodies looks at
+    RANDOM_SCENE       // numbers of scenes, an episode each
 } RandomPurpose;
 
 typedef struct RandomKey {

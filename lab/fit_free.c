@@ -66,7 +66,7 @@ static void collect_all(Leaves *leaves, const YamlNode *root) {
     }
     for (const YamlNode *node = root->child; node; node = node->next)
         if (node->key && strcmp(node->key, "objects") && strcmp(node->key, "contacts") && strcmp(node->key, "fit") &&
-            strlen(node->key) < FIT_NAME_SIZE)
+            strcmp(node->key, "random") && strlen(node->key) < FIT_NAME_SIZE)
             collect(leaves, node->key, node, 0);
 }
 
@@ -121,16 +121,22 @@ static Status check_start(const char *path, size_t line, const FitVariable *v, E
 
 static Status add_variable(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const FitEntry *entry,
                            const Leaf *leaf) {
-    for (size_t i = 0; i < out->count; i++)
-        if (out->variable[i].text == leaf->node->start) return STATUS_OK; // named twice
-    if (out->count == FIT_VARIABLES_MAX)
+    size_t i = 0;
+    while (i < out->count && out->variable[i].text != leaf->node->start) i++;
+    if (i < out->count && !out->random) return STATUS_OK; // named twice
+    if (i == FIT_VARIABLES_MAX)
         return error_set(reader->err, STATUS_BAD_INPUT, "%s: more than %d numbers are free", reader->name,
                          FIT_VARIABLES_MAX);
-    FitVariable *v = out->variable + out->count++;
+    FitVariable *v = out->variable + i;
     *v = variable_of(scene, leaf);
+    out->count += i == out->count;
     if (entry->has_start) v->start = entry->start;
     if (entry->has_low) v->low = entry->low;
     if (entry->has_high) v->high = entry->high;
+    if (out->random && entry->has_low && entry->has_high && !entry->has_start) return STATUS_OK;
+    if (out->random)
+        return argument_error(reader, entry->node, "%s: expected {low: .., high: ..}, between which it is drawn",
+                              entry->name);
     return check_start(reader->name, leaf->node->line, v, reader->err);
 }
 
@@ -371,7 +377,8 @@ static Status read_tree(FitFree *f, const SimScene *scene, const YamlNode *root,
     FitSection section = {0};
     Status status = leaves.leaf ? STATUS_OK : error_no_memory(err, "a fit of %s", f->path);
     if (status == STATUS_OK) collect_all(&leaves, root);
-    if (status == STATUS_OK) status = fit_section_read(&reader, root, &section);
+    if (status == STATUS_OK)
+        status = f->random ? random_section_read(&reader, root, &section) : fit_section_read(&reader, root, &section);
     f->compare = section.compare;
     if (status == STATUS_OK) status = add_lists(&reader, f, scene, root, &section, &leaves, names, name_count, again);
     if (status == STATUS_OK && !*again) status = add_all(&reader, f, scene, &section, &leaves, names, name_count);
@@ -437,16 +444,28 @@ Status fit_free_read(const char *path, const char *const *names, size_t name_cou
     return status;
 }
 
-Status fit_free_check(const SimScene *scene, Error *err) {
+// The numbers of one section, as they stand there.
+static Status read_section(const SimScene *scene, bool random, FitFree *out, Error *err) {
     char *text;
     size_t length;
-    FitFree f = {0};
-    if (!scene->has_fit) return STATUS_OK;
+    *out = (FitFree){0};
     Status status = read_file(scene->path, &text, &length, err);
-    if (status == STATUS_OK) status = take_text(text, length, scene->path, &f, err);
-    if (status == STATUS_OK) status = read_text(&f, scene, NULL, 0, err);
-    fit_free_close(&f);
+    if (status == STATUS_OK) status = take_text(text, length, scene->path, out, err);
+    out->random = random;
+    if (status == STATUS_OK) status = read_text(out, scene, NULL, 0, err);
     free(text);
+    if (status != STATUS_OK) fit_free_close(out);
+    return status;
+}
+
+Status fit_free_random(const SimScene *scene, FitFree *out, Error *err) { return read_section(scene, true, out, err); }
+
+Status fit_free_check(const SimScene *scene, Error *err) {
+    FitFree f = {0};
+    Status status = scene->has_fit ? read_section(scene, false, &f, err) : STATUS_OK;
+    fit_free_close(&f);
+    if (status == STATUS_OK && scene->has_random) status = read_section(scene, true, &f, err);
+    fit_free_close(&f);
     return status;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a scene file that a fit may change, by name: "ball.density" of the object or contact "ball",
+// The numbers of a scene file that a fit or a draw may change, by name: "ball.density" of the object or contact "ball",
 // "gravity.z", "controls.0.force.x". A number is changed where it stands in the text, and the scene is read again; so
 // whatever key of the file becomes a value of the simulator can be fitted, and the fitted file is the user's own.
 // "values.ball.mass.3" is a number of the section `values`, one for each particle or element; a list that is named but
@@ -31,6 +31,7 @@ typedef struct FitFree {
     FitVariable *variable; // (count) in the order of the text
     size_t count;
     uint32_t compare; // bits of the section's `compare`; 0: not said
+    bool random;      // of the section `random`, not of `fit`
 } FitFree;
 
 // What the section says may be compared, in the order of its bits.
@@ -47,7 +48,10 @@ Status fit_free_parse(const char *text, size_t length, const char *path, const c
                       FitFree *out, Error *err);
 // Another start and other bounds of the number `name`, or of those that it holds; NAN: as before.
 Status fit_free_bound(FitFree *free, const char *name, double start, double low, double high, Error *err);
-// For commands that do not fit: whether the section of a scene that was read from its file is right. That the motion
+// The numbers of the section `random` of a scene that was read from its file, each with low and high; where two entries
+// name one number, the later one holds. The motion need not depend on it.
+Status fit_free_random(const SimScene *scene, FitFree *out, Error *err);
+// For commands that do neither: whether both sections of a scene that was read from its file are right. That the motion
 // depends on each number is not looked at.
 Status fit_free_check(const SimScene *scene, Error *err);
 void fit_free_close(FitFree *free); // accepts {0}

@@ -54,3 +54,9 @@ Status fit_section_read(const ArgumentReader *reader, const YamlNode *root, FitS
         status = argument_wrong(reader, out->list, "names of numbers, [ball.density]");
     return status;
 }
+
+Status random_section_read(const ArgumentReader *reader, const YamlNode *root, FitSection *out) {
+    *out = (FitSection){.list = yaml_tree_find(root, "random")};
+    if (!out->list || (out->list->kind == YAML_MAP && out->list->count)) return STATUS_OK;
+    return argument_wrong(reader, out->list, "a map of numbers {ball.density: {low: .., high: ..}}");
+}

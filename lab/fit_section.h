@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `fit` of a scene file. Used by lab/fit_free.c alone.
+// The sections `fit` and `random` of a scene file. Used by lab/fit_free.c alone.
 #ifndef VPD_LAB_FIT_SECTION_H
 #define VPD_LAB_FIT_SECTION_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 typedef struct FitSection {
-    const YamlNode *list; // of entries: `free`; NULL: none
+    const YamlNode *list; // of entries: `free`, or those of `random`; NULL: none
     uint32_t compare;     // bits of kinds (lab/fit_free.h); 0: not said
 } FitSection;
 
@@ -20,6 +20,7 @@ typedef struct FitEntry {
 } FitEntry;
 
 Status fit_section_read(const ArgumentReader *reader, const YamlNode *root, FitSection *out);
+Status random_section_read(const ArgumentReader *reader, const YamlNode *root, FitSection *out);
 // An entry of the list, a name or a name with its start and bounds.
 Status fit_entry_read(const ArgumentReader *reader, const YamlNode *node, FitEntry *out);
 

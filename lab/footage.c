@@ -3,7 +3,6 @@
 
 #include "base/horn.h"
 #include "base/vector.h"
-#include "datasets/writer.h"
 #include "lab/allocate.h"
 
 #include <math.h>
@@ -100,7 +99,7 @@ static void copy_free(Copy *copy) {
     free(copy->property);
 }
 
-static bool copy_make(const SimScene *scene, const Footage *footage, Copy *out) {
+static bool copy_make(const SimScene *scene, const Footage *footage, size_t drawn, Copy *out) {
     const size_t F = footage->frames, O = scene->object_count, V = scene->picture.cameras, N = scene->model.particles;
     bool good = true;
     *out = (Copy){.time = allocate(F, sizeof(double), &good)};
@@ -110,7 +109,7 @@ static bool copy_make(const SimScene *scene, const Footage *footage, Copy *out) 
     out->quaternion = allocate(F * O, 4 * sizeof(double), &good);
     out->vertex = allocate(F * N, 3 * sizeof(double), &good);
     out->owner = allocate(N, sizeof *out->owner, &good);
-    out->property = allocate(O, sizeof *out->property, &good);
+    out->property = allocate(O + drawn, sizeof *out->property, &good);
     return good;
 }
 
@@ -185,8 +184,21 @@ static Status write_pixels(DatasetWriter *writer, const SimScene *scene, const F
     return status;
 }
 
+static Status copy_drawn(const FitFree *drawn, const double *x, Property *out, Error *err) {
+    for (size_t i = 0; i < drawn->count; i++) {
+        const char *name = drawn->variable[i].name;
+        const size_t length = strlen(name);
+        if (length >= sizeof out[i].name)
+            return error_set(err, STATUS_BAD_INPUT, "%s: %s: a data set's properties have names of at most %zu bytes",
+                             drawn->path, name, sizeof out[i].name - 1);
+        memcpy(out[i].name, name, length + 1);
+        out[i].value = x[i];
+    }
+    return STATUS_OK;
+}
+
 static Status write_episode(DatasetWriter *writer, const SimScene *scene, const Footage *footage, Split split,
-                            const Copy *copy, const SimOptions *on, Error *err) {
+                            const Copy *copy, size_t properties, const SimOptions *on, Error *err) {
     const size_t F = footage->frames, N = scene->model.particles;
     const EpisodeInfo info = {.source = "vpd sim render",
                               .scene = scene->path,
@@ -205,7 +217,7 @@ static Status write_episode(DatasetWriter *writer, const SimScene *scene, const 
                               .object_position = copy->place,
                               .object_quaternion = copy->quaternion,
                               .properties = copy->property,
-                              .property_count = (int)scene->object_count};
+                              .property_count = (int)properties};
     Status status = dataset_writer_begin_episode(writer, &info, err);
     if (status == STATUS_OK)
         status = dataset_writer_put_state(writer, "vertices", H5_F64, 3, (size_t[]){F, N, 3}, copy->vertex, err);
@@ -215,22 +227,24 @@ static Status write_episode(DatasetWriter *writer, const SimScene *scene, const 
     return status == STATUS_OK ? dataset_writer_end_episode(writer, err) : status;
 }
 
-Status footage_write(const SimScene *scene, const Footage *footage, Split split, const SimOptions *on, const char *path,
-                     Error *err) {
+Status footage_open(const char *path, DatasetWriter **out, Error *err) {
     const WriterOptions options = {.generator = "vpd sim render", .missing_depth = MISSING_SKY};
-    DatasetWriter *writer = NULL;
+    return dataset_writer_open(path, &options, out, err);
+}
+
+Status footage_add(DatasetWriter *writer, const SimScene *scene, const Footage *footage, Split split,
+                   const FitFree *drawn, const double *x, const SimOptions *on, Error *err) {
     Copy copy;
-    Status status = copy_make(scene, footage, &copy)
+    Status status = copy_make(scene, footage, drawn->count, &copy)
                         ? STATUS_OK
                         : error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
     if (status == STATUS_OK) {
         copy_states(scene, footage, &copy);
         copy_rest(scene, footage, &copy);
-        status = dataset_writer_open(path, &options, &writer, err);
+        status = copy_drawn(drawn, x, copy.property + scene->object_count, err);
     }
-    if (status == STATUS_OK) status = write_episode(writer, scene, footage, split, &copy, on, err);
-    if (status == STATUS_OK) status = dataset_writer_finish(writer, err);
-    else dataset_writer_discard(writer);
+    if (status == STATUS_OK)
+        status = write_episode(writer, scene, footage, split, &copy, scene->object_count + drawn->count, on, err);
     copy_free(&copy);
     return status;
 }

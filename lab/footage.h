@@ -3,7 +3,8 @@
 #ifndef VPD_LAB_FOOTAGE_H
 #define VPD_LAB_FOOTAGE_H
 
-#include "datasets/dataset.h"
+#include "datasets/writer.h"
+#include "lab/fit_free.h"
 #include "lab/render.h"
 
 typedef struct Footage {
@@ -20,9 +21,11 @@ void footage_free(Footage *footage); // accepts {0}
 // (H,W,3) of 0 to 1 as bytes.
 void footage_bytes(const double *colour, size_t pixels, uint8_t *out);
 
-// A data set of one episode with every camera: rgb, depth, masks of objects, state/object_position (centres of mass),
-// object_quaternion (nearest rotation from the rest pose), vertices in f64 and vertex_object. World: z up.
-Status footage_write(const SimScene *scene, const Footage *footage, Split split, const SimOptions *on, const char *path,
-                     Error *err);
+// A data set (dataset_writer_finish ends it) whose episodes have every camera: rgb, depth, masks of objects,
+// state/object_position (centres of mass), object_quaternion (nearest rotation from the rest pose), vertices in f64 and
+// vertex_object; properties are the objects' masses, and the numbers x of `drawn` (count 0: none). World: z up.
+Status footage_open(const char *path, DatasetWriter **out, Error *err);
+Status footage_add(DatasetWriter *writer, const SimScene *scene, const Footage *footage, Split split,
+                   const FitFree *drawn, const double *x, const SimOptions *on, Error *err);
 
 #endif

@@ -50,6 +50,22 @@ void record_note_inside(const SimScene *scene, const double *gap, RecordInside *
     }
 }
 
+RecordInside record_start(const SimScene *scene) {
+    const SimOptions options = {.precision = SIM_F64, .threads = 1};
+    const SimModel *m = &scene->model;
+    RecordInside out = {0};
+    Error ignored; // what is wrong with the scene is told where it is run
+    Sim *sim = NULL;
+    double *gap = m->faces ? malloc(m->scenes * m->particles * sizeof *gap) : NULL;
+    if (gap && sim_open(m, &options, &sim, &ignored) == STATUS_OK &&
+        sim_set(sim, &scene->values, &ignored) == STATUS_OK &&
+        sim_touching(sim, scene->values.of[SIM_POSITION], gap, &ignored) == STATUS_OK)
+        record_note_inside(scene, gap, &out);
+    sim_close(sim);
+    free(gap);
+    return out;
+}
+
 static Status keep(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
     Record *record = context;
     const size_t N = record->scene->model.particles;

@@ -42,7 +42,8 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
         {.key = "cameras", .type = ARG_OTHER, .offset = OF(cameras), .read = argument_keep},
         {.key = "picture", .type = ARG_OTHER, .offset = OF(picture), .read = argument_keep},
         {.key = "lights", .type = ARG_OTHER, .offset = OF(lights), .read = argument_keep},
-        {.key = "fit", .type = ARG_OTHER, .offset = OF(fit), .read = argument_keep}}; // lab/fit_free.h reads it
+        {.key = "fit", .type = ARG_OTHER, .offset = OF(fit), .read = argument_keep}, // lab/fit_free.h reads these
+        {.key = "random", .type = ARG_OTHER, .offset = OF(random), .read = argument_keep}};
 #undef OF
     const ArgumentGroup groups[] = {{scene, sizeof scene / sizeof *scene, head->scene},
                                     {rest, sizeof rest / sizeof *rest, head}};
@@ -55,6 +56,7 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
     out->precision = head->precision ? SIM_F64 : SIM_F32;
     out->has_precision = yaml_tree_find(root, "precision");
     out->has_fit = head->fit;
+    out->has_random = head->random;
     const YamlNode *memory = yaml_tree_find(root, "memory_mib");
     out->memory_line = memory ? memory->line : 0;
     out->frame_time = 1 / head->fps;

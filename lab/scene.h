@@ -54,10 +54,10 @@ typedef struct SimScene {
     SimPrecision precision;
     bool has_precision; // the file says it
     bool y_up;
-    bool has_fit;      // whether the file has the section, which lab/fit_free.h reads
-    double frame_time; // seconds
-    long frames;       // after the first
-    long substeps;     // of a frame
+    bool has_fit, has_random; // whether the file has these sections, which lab/fit_free.h reads
+    double frame_time;        // seconds
+    long frames;              // after the first
+    long substeps;            // of a frame
     double memory_mib;
     size_t memory_line; // where the file says it; 0: nowhere
     long seed;          // of the directions in which gradients are checked

@@ -54,7 +54,7 @@ typedef struct SceneHead {
     double fps, gravity[3];
     bool has_gravity;
     int up, precision, damping;
-    const YamlNode *contacts, *planes, *objects, *controls, *values, *cameras, *picture, *lights, *fit;
+    const YamlNode *contacts, *planes, *objects, *controls, *values, *cameras, *picture, *lights, *fit, *random;
     SceneContact *contact;
     size_t contact_count;
     Part *part;

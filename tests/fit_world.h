@@ -90,7 +90,12 @@ static inline void open_pictures(World *w, const char *text, const char *const *
     test_make_folder(w->folder);
     snprintf(path, sizeof path, "%s/d.h5", w->folder);
     assert_status_ok(footage_run(&w->scene, &(SimOptions){.threads = 1}, &footage, &err), err);
-    assert_status_ok(footage_write(&w->scene, &footage, SPLIT_TRAIN, &(SimOptions){.threads = 1}, path, &err), err);
+    DatasetWriter *writer;
+    assert_status_ok(footage_open(path, &writer, &err), err);
+    assert_status_ok(
+        footage_add(writer, &w->scene, &footage, SPLIT_TRAIN, &(FitFree){0}, NULL, &(SimOptions){.threads = 1}, &err),
+        err);
+    assert_status_ok(dataset_writer_finish(writer, &err), err);
     assert_status_ok(dataset_open(path, dataset, &err), err);
     footage_free(&footage);
     fit_data_close(&w->data);

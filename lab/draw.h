@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenes with random numbers: those of the section `random`, drawn anew for each episode.
+#ifndef VPD_LAB_DRAW_H
+#define VPD_LAB_DRAW_H
+
+#include "lab/fit_free.h"
+
+// The scene of an episode: each number of `random` (fit_free_random) uniform between its low and high, into x (count)
+// too; the same for the same seed and episode, whatever was drawn before. Drawn again while an object starts inside
+// another one or below a plane; STATUS_BAD_INPUT when 1000 draws do.
+Status draw_scene(const FitFree *random, uint32_t seed, size_t episode, double *x, SimScene *out, Error *err);
+
+#endif
