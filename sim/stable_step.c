@@ -130,8 +130,7 @@ double sim_stable_step(const SimModel *model, const SimValues *values) {
     double step = INFINITY;
     const bool ready = rows.k && rows.c && rows.surface;
     if (ready) mark_surfaces(model, &rows);
-    for (size_t s = 0; s < model->scenes && ready; s++)
-        step = fmin(step, scene_step(model, values, s, &rows));
+    for (size_t s = 0; s < model->scenes && ready; s++) step = fmin(step, scene_step(model, values, s, &rows));
     free(rows.k);
     free(rows.c);
     free(rows.surface);

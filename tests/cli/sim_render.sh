@@ -56,6 +56,30 @@ wrong 'cameras: {a: {pose: [1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}}' '
 wrong 'cameras: {a: {eye: [1, 0, 1], look_at: [0, 0, 0], intrinsics: [1, 0, 1, 1]}}' 'fx and fy above 0'
 wrong 'lights: [{direction: [0, 0, 0]}]' 'a vector of non-zero length'
 wrong 'lights: [{colour: [1, 1, 1]}]' 'direction'
+
+# Episodes with random numbers: the same for the same seed, whatever their number; other seeds have others.
+random='random:\n  ball.position: {low: -0.2, high: 0.2}\n  ball.position.z: {low: 0.3, high: 0.6}\n  ground.mu: {low: 0.1, high: 0.9}\ncameras: 3\npicture: {size: [48, 40]}'
+scene "$random" -e 's/k_e: 2e3/k_e: 3e3/'
+expect 0 '"episodes":4' "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/many.h5" -q --episodes 4 --split val --json
+expect 0 "2 episodes, 22 frames of 3 cameras" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/two.h5" -q --episodes 2 --threads 1
+expect 0 "*" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/other.h5" -q --episodes 2 --seed 7
+expect 0 "pass" "*" "$VPD" data check "$folder/many.h5"
+property() { # SET NUMBER: of each episode
+  "$VPD" data info "$folder/$1.h5" --json | grep -o "\"$2\":[^,}]*"
+}
+[ "$(property many ball.position.z | head -2)" = "$(property two ball.position.z)" ] || fail "the same seed drew other numbers"
+[ "$(property other ball.position.z)" != "$(property two ball.position.z)" ] || fail "another seed drew the same numbers"
+[ "$(property many ground.mu | sort -u | wc -l)" = 4 ] || fail "not all episodes differ"
+expect 2 "" "--episodes: needs a data set (.h5) as --output" "$VPD" sim render "$folder/scene.yaml" -o "$folder/many.gif" --episodes 2
+expect 2 "" "--seed is of the numbers of --episodes" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --seed 2
+expect 2 "" "--episodes needs numbers that differ between them" "$VPD" sim render "$folder/short.yaml" -o "$folder/x.h5" --episodes 2
+wrong 'random: {ball.positon.z: {low: 0, high: 1}}' 'unknown number of the scene "ball.positon.z"; did you mean "ball.position.z"?'
+wrong 'random: {ball.position.z: {low: 0}}' 'ball.position.z: expected {low: .., high: ..}'
+wrong 'random: {ball.position.z: {low: 1, high: 0}}' 'low 1 is not below high 0'
+wrong 'random: [ball.density]' 'random: expected a map of numbers'
+scene 'random: {ball.position.z: {low: 0, high: 0.1}}'
+expect 2 "" "1000 draws of episode 0 do not start apart: a particle starts" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --episodes 2
+[ ! -e "$folder/x.h5" ] || fail "a data set without episodes was left behind"
 expect 2 "" "data.hdf5: expected a data set's name to end in .h5, found .hdf5" "$VPD" sim render "$folder/short.yaml" -o "$folder/data.hdf5"
 expect 2 "" "a.xyz: expected a name that ends in .gif or .mp4 (a film), or a folder for PNG pictures, found .xyz" "$VPD" sim render "$folder/short.yaml" -o "$folder/a.xyz"
 [ ! -e "$folder/data.hdf5" ] && [ ! -e "$folder/a.xyz" ] || fail "a folder was made"
