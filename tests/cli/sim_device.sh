@@ -12,6 +12,13 @@ sed -e 's/^frames: .*/frames: 3/' -e 's/^substeps: .*/substeps: 60/' -e 's/cells
 expect 0 "20 tetrahedra" "" "$vpd" sim run "$folder/ball.yaml" -o "$folder/ball.h5" --device cuda
 expect 0 "contact.mu" "" "$vpd" sim gradcheck "$folder/ball.yaml" --device cuda
 grep -q "no effect" "$folder/stdout" && fail "the ball does not touch the ground"
+# A cloth falls onto a box; no particle is where a gradient has a kink, as at the diagonal of a square.
+sed -e 's/^frames: .*/frames: 2/' -e 's/^substeps: .*/substeps: 60/' -e 's/cells: \[4, 4, 4\]/cells: [1, 1, 1]/' \
+  -e 's/cells: 3/cells: 1/' -e 's/cells: \[24, 24\]/cells: [5, 5]/' -e 's/0\.151\]/0.2]/' \
+  -e 's/\[0\.05, 0\.03, 0\.5\]/[0.061, 0.033, 0.3543]\n    velocity: [0.1, 0.05, -0.3]/' \
+  "$VPD_SOURCE/scenes/drape.yaml" >"$folder/drape.yaml"
+expect 0 "contact.mu" "" "$vpd" sim gradcheck "$folder/drape.yaml" --device cuda
+grep -q "no effect" "$folder/stdout" && fail "the cloth does not touch the box"
 for method in soft dib-r z-buffer; do
   { cat "$folder/ball.yaml"; echo "picture: {size: [24, 20], rasteriser: $method}"; } >"$folder/$method.yaml"
   sed -i 's/^picture/lights: [{direction: [0, 0, 1]}]\npicture/' "$folder/$method.yaml" # no shadow map, which takes long here
