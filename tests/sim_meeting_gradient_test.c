@@ -70,6 +70,17 @@ static void sheet(SimScene *s) {
     s->contact[0].margin = 0.02;
 }
 
+// A sheet that is folded over itself, 12 mm apart, and moves on to itself.
+static void folded(SimScene *s) {
+    const Body bodies[] = {{.shape = BODY_SHEET, .cells = {8, 0, 3}, .cell = {0.05, 0, 0.05}, .mass = 0.01}};
+    meeting_make(s, bodies, 1, 1, false);
+    s->contact[0].margin = 0.02;
+    for (size_t i = 0; i < s->model.particles; i++) {
+        double *x = s->values.of[SIM_POSITION] + 3 * i, *v = s->values.of[SIM_VELOCITY] + 3 * i;
+        if (x[0] > 0.02) x[0] = 0.043 - x[0], x[1] = 0.012 + 0.01 * x[2], x[2] += 0.013, v[1] = -0.8, v[0] = 0.3;
+    }
+}
+
 typedef struct Seen {
     int faces, edges, corners, behind;
 } Seen;
@@ -158,6 +169,13 @@ static void test_in_line(void **state) {
     sim_scene_free(&s);
 }
 
+static void test_folded(void **state) {
+    (void)state;
+    Seen seen = {0};
+    check(folded, 2e-2, &seen, "folded");
+    assert_true(seen.faces > 20);
+}
+
 // After one step on a block: v' = v + dt k_e depth / m, and the corners of the face under it share the opposite.
 static void test_first_step(void **state) {
     (void)state;
@@ -187,6 +205,7 @@ static void test_first_step(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_sheet),
-                                       cmocka_unit_test(test_in_line), cmocka_unit_test(test_first_step)};
+                                       cmocka_unit_test(test_folded), cmocka_unit_test(test_in_line),
+                                       cmocka_unit_test(test_first_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

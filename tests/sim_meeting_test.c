@@ -77,6 +77,54 @@ static void test_energy(void **state) {
     assert_true(coarse < 1e-2 && fine < coarse / 3);
 }
 
+// A particle of mass m hits the middle of a triangle of mass M without gravity: at depth d its force is k_e d, so both
+// swing about their common centre for half a period of sqrt(k_e / mu), mu = m M / (m + M), and part with the speeds of
+// an elastic collision.
+static void test_two_bodies(void **state) {
+    (void)state;
+    const double m = 0.02, M = 0.09, k = 500, v = 2, margin = 0.05, dt = 1e-5, w = sqrt(k * (1 / m + 1 / M));
+    const int32_t face[3] = {0, 1, 2}, body[4] = {0, 0, 0, 1};
+    const SimMaterial contact = {.margin = margin};
+    SimModel model = {.scenes = 1, .particles = 4, .materials = 1, .dt = dt};
+    SimScene s;
+    Run r;
+    Error err;
+    assert_status_ok(sim_scene_allocate(&s, &model, &err), err);
+    s.model.faces = 1, s.model.face = face, s.model.body = body, s.model.contacts = &contact;
+    const double at[12] = {-1, 0, -1, 1, 0, -1, 0, 0, 2, 0, margin, 0}; // as it begins to touch
+    for (size_t i = 0; i < 12; i++) s.values.of[SIM_POSITION][i] = s.values.of[SIM_REST][i] = at[i];
+    for (size_t i = 0; i < 4; i++) s.values.of[SIM_MASS][i] = i < 3 ? M / 3 : m;
+    s.values.of[SIM_VELOCITY][3 * 3 + 1] = -v;
+    s.values.of[SIM_CONTACT_KE][0] = k;
+    const size_t middle = (size_t)lround(M_PI / 2 / w / dt);
+    run_scene(&s, exact, 4 * middle, middle, false, &r);
+    const double *half = r.frames.position + r.frames.row, *last = r.frames.velocity + 4 * r.frames.row;
+    assert_close(margin - (half[10] - half[1]), v / w, 0, 1e-3); // deepest
+    assert_close(last[10], -v * (m - M) / (m + M), 0, 1e-3);
+    for (int i = 0; i < 3; i++) assert_close(last[3 * i + 1], -v * 2 * m / (m + M), 0, 1e-3);
+    end_run(&r);
+    sim_scene_free(&s);
+}
+
+// A fixed block that moves on at its velocity pushes a free one before it.
+static void test_pushed(void **state) {
+    (void)state;
+    const Body bodies[] = {
+        {.shape = BODY_BLOCK, .cells = {1, 1, 1}, .cell = {0.2, 0.2, 0.2}, .mass = 1, .fixed = true},
+        {.shape = BODY_BLOCK, .cells = {1, 1, 1}, .cell = {0.1, 0.1, 0.1}, .at = {0.16, 0.01, 0.02}, .mass = 0.05}};
+    SimScene s;
+    Run r;
+    meeting_make(&s, bodies, 2, 1, false);
+    meeting_fill(&s, SIM_CONTACT_KD, 5);
+    for (size_t i = 0; i < 8; i++) s.values.of[SIM_VELOCITY][3 * i] = 0.5;
+    run_scene(&s, exact, 10000, 10000, false, &r);
+    const double *x = r.frames.position + r.frames.row;
+    assert_close(x[0], -0.1 + 0.5, 0, 1e-12);
+    for (size_t i = 8; i < 16; i++) assert_true(x[3 * i] > 0.1 + 0.5 - 0.005);
+    end_run(&r);
+    sim_scene_free(&s);
+}
+
 // ---- rest
 
 static double height_of(const SimScene *s, const double *x, int32_t body, const double at[3]) {
@@ -308,6 +356,42 @@ static void test_bits(void **state) {
     sim_scene_free(&one);
 }
 
+// More bodies than a particle remembers: nine blocks in a heap, under a sheet that touches itself.
+static void test_heap(void **state) {
+    (void)state;
+    Body bodies[10];
+    for (size_t i = 0; i < 9; i++) {
+        const double at[3] = {0.104 * (double)(i % 3), 0.103 * (double)(i / 3) + 0.05, 0.03 * (double)(i % 2)};
+        bodies[i] = (Body){.shape = BODY_BLOCK,
+                           .cells = {1, 1, 1},
+                           .cell = {0.1, 0.1, 0.1},
+                           .at = {at[0], at[1], at[2]},
+                           .turn = {0, 0.2 * (double)i, 0},
+                           .velocity = {1 - at[0] * 10, -1, 0},
+                           .mass = 0.03,
+                           .material = i % 2};
+    }
+    bodies[9] = (Body){.shape = BODY_SHEET,
+                       .cells = {8, 0, 8},
+                       .cell = {0.05, 0, 0.05},
+                       .at = {0.1, 0.34, 0},
+                       .velocity = {0, -2, 0},
+                       .mass = 0.01};
+    SimScene s;
+    meeting_make(&s, bodies, 10, 2, false);
+    gravity(&s);
+    s.contact[0].margin = 0.01;
+    for (int p = SIM_F32; p <= SIM_F64; p++) {
+        const SimOptions plain = {.precision = (SimPrecision)p, .threads = 1};
+        SimOptions threads = plain, little = plain;
+        threads.threads = 2;
+        little.memory_mib = p == SIM_F32 ? 0.4 : 0.8;
+        assert_same_bits(&s, plain, threads);
+        assert_same_bits(&s, plain, little);
+    }
+    sim_scene_free(&s);
+}
+
 // A scene of a batch moves as it does alone.
 static void test_batch(void **state) {
     (void)state;
@@ -412,10 +496,11 @@ static void test_wrong(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_momenta),    cmocka_unit_test(test_energy),
-                                       cmocka_unit_test(test_rest),       cmocka_unit_test(test_friction),
-                                       cmocka_unit_test(test_as_a_plane), cmocka_unit_test(test_sheet),
-                                       cmocka_unit_test(test_bits),       cmocka_unit_test(test_batch),
-                                       cmocka_unit_test(test_apart),      cmocka_unit_test(test_wrong)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_momenta),    cmocka_unit_test(test_energy),     cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_friction),   cmocka_unit_test(test_as_a_plane), cmocka_unit_test(test_sheet),
+        cmocka_unit_test(test_two_bodies), cmocka_unit_test(test_pushed),     cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_bits),       cmocka_unit_test(test_batch),      cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
