@@ -431,8 +431,44 @@ static void test_sheets(void **state) {
     check(&mesh, true, false, no_inside, NULL, "open box");
 }
 
+// What a rollout that explodes has before it ends: places too large to square, infinite, or no numbers. Whatever face
+// is named is one of the body.
+static void test_no_numbers(void **state) {
+    (void)state;
+    static double points[3 * POINTS];
+    surface_of(angle, false, &mesh);
+    cloud(&mesh, false, points);
+    for (int k = 0; k < 24; k++) {
+        World w;
+        open_world(&w, &mesh, points, k % 2 ? SIM_F64 : SIM_F32, NULL);
+        const SimTouching *t = &w.sim->packed.touching;
+        const double huge = k % 2 ? 1e200 : 1e25;
+        for (size_t i = 0; i < 3 * t->points; i++) {
+            const size_t at = SIM_RECORD * (size_t)t->point[i / 3] + i % 3;
+            const double x = sim_get(w.sim, w.state, at), wild[] = {INFINITY, -INFINITY, NAN};
+            if (k / 2 % 4 == 3 || uniform(300, i) < 0.1) sim_put(w.sim, w.state, at, huge * x);
+            if (k / 2 % 4 < 3 && uniform(301 + (uint32_t)k, i) < (k < 8 ? 0.001 : 0.1))
+                sim_put(w.sim, w.state, at, wild[k / 2 % 4]);
+        }
+        for (int again = 0; again < 2; again++) {
+            find(&w, again == 0);
+            for (size_t i = 0; i < t->points; i++) {
+                assert_true(t->touches[i] >= 0 && t->touches[i] <= SIM_TOUCHES);
+                for (size_t j = 0; j < SIM_TOUCHES; j++) {
+                    const int32_t guess = t->guess[SIM_TOUCHES * i + j];
+                    assert_true(guess >= -1 && guess < (int32_t)t->faces);
+                    if ((int32_t)j < t->touches[i])
+                        assert_in_range(t->touch[SIM_TOUCHES * i + j].face, 0, t->faces - 1);
+                }
+            }
+        }
+        close_world(&w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_ball),
-                                       cmocka_unit_test(test_spike), cmocka_unit_test(test_sheets)};
+                                       cmocka_unit_test(test_spike), cmocka_unit_test(test_sheets),
+                                       cmocka_unit_test(test_no_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
