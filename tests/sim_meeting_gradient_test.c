@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of rollouts in which bodies meet, against central differences: blocks askew, whose corners and edges touch,
-// a sheet over a block, particles on both; and one step by hand.
+// a sheet over a block, particles on both, cloth on itself, and whatever chance brings together; and one step by hand.
 #include "sim/solver.h"
 #include "tests/sim_check.h"
 #include "tests/sim_meeting.h"
@@ -134,6 +134,70 @@ static void test_sheet(void **state) {
     assert_true(seen.faces > 20 && seen.edges > 20 && seen.corners > 3 && seen.behind > 10);
 }
 
+static double draw(uint32_t scene, uint32_t *i) { // in 0 .. 1
+    return (double)random_uniform((RandomKey){.seed = 78, .purpose = RANDOM_TEST, .step = scene}, (*i)++);
+}
+
+// Two to five bodies of any kind, anywhere, one in another too.
+static void any_bodies(SimScene *s, uint32_t scene) {
+    uint32_t i = 0;
+    Body bodies[5] = {{.shape = BODY_BLOCK}};
+    const size_t count = 2 + (size_t)(4 * draw(scene, &i));
+    for (size_t b = 0; b < count; b++) {
+        Body *body = &bodies[b];
+        body->shape = (BodyShape)(3 * draw(scene, &i));
+        if (b == 0 && body->shape == BODY_POINTS) body->shape = BODY_SHEET; // some have faces
+        for (int c = 0; c < 3; c++) {
+            body->cells[c] = 1 + (size_t)(2 * draw(scene, &i));
+            body->cell[c] = 0.05 + 0.1 * draw(scene, &i);
+            body->at[c] = 0.25 * (draw(scene, &i) - 0.5);
+            body->turn[c] = 3 * draw(scene, &i);
+            body->velocity[c] = 2 * (draw(scene, &i) - 0.5);
+        }
+        body->mass = 0.02 + 0.1 * draw(scene, &i);
+        body->fixed = draw(scene, &i) < 0.2;
+        body->material = draw(scene, &i) < 0.5;
+    }
+    meeting_make(s, bodies, count, 2, false);
+    for (int m = 0; m < 2; m++) {
+        s->contact[m].margin = 0.03 * draw(scene, &i);
+        s->contact[m].fade = 0.001 + 0.01 * draw(scene, &i);
+    }
+}
+
+// The error is held against the usual size of a slope, since here parts of opposite sign may cancel.
+static void test_any_bodies(void **state) {
+    (void)state;
+    static const SimValue values[] = {SIM_POSITION,   SIM_VELOCITY,   SIM_MASS,      SIM_CONTACT_KE,
+                                      SIM_CONTACT_KD, SIM_CONTACT_KF, SIM_CONTACT_MU};
+    int met = 0;
+    for (uint32_t scene = 0; scene < 20; scene++) {
+        SimScene s;
+        any_bodies(&s, scene);
+        SimCheck c = {.scene = &s, .run = {.steps = 60, .every = 20}, .options = {.precision = SIM_F64, .threads = 1}};
+        sim_check_begin(&c);
+        Sim *sim = sim_check_open(&c);
+        sim_check_loss(&c, sim, true);
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+            const SimValue v = values[k];
+            double derivative, size = 0;
+            for (size_t i = 0; i < sim_check_count(&c, v); i++) {
+                const double part = c.gradient.of[v][i] * sim_check_uniform(100 + v, i);
+                size += part * part;
+            }
+            const double error = sim_check_best(&c, sim, v, 0, &derivative);
+            if (!(error <= 1e-6 * sqrt(size) + 1e-11))
+                fail_msg("scene %u: %s: %g from differences, of %g", scene, sim_value_info[v].name, error, sqrt(size));
+            met += v == SIM_CONTACT_KE && size > 0;
+        }
+        sim_close(sim);
+        sim_check_end(&c);
+        sim_scene_free(&s);
+    }
+    printf("%d of 20 scenes have contact\n", met);
+    assert_true(met > 10);
+}
+
 // Particles fall exactly on corners and edges of a flat surface: its normal does not turn there.
 static void test_in_line(void **state) {
     (void)state;
@@ -204,8 +268,8 @@ static void test_first_step(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_sheet),
-                                       cmocka_unit_test(test_folded), cmocka_unit_test(test_in_line),
-                                       cmocka_unit_test(test_first_step)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks),  cmocka_unit_test(test_sheet),
+                                       cmocka_unit_test(test_folded),  cmocka_unit_test(test_any_bodies),
+                                       cmocka_unit_test(test_in_line), cmocka_unit_test(test_first_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
