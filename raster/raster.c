@@ -127,7 +127,9 @@ static bool draw_soft(Raster *r) {
 static bool draw_surface(Raster *r) {
     size_t count = count_samples(&r->samples);
     if (!raster_surface_find(&r->surface, r->backend, &r->p, r->samples, &r->memory)) return false;
-    if (r->p.sets > 1 && !raster_surface_shadows(&r->surface, r->backend, &r->p, r->options.shadow_size, &r->memory))
+    if (r->p.sets > 1 && !raster_surface_shadows(&r->surface, r->backend, &r->p, r->options.shadow_size,
+                                                 r->colour, // not yet drawn
+                                                 &r->memory))
         return false;
     raster_surface_draw(&r->surface, &r->p, r->colour, NULL);
     for (size_t i = 0; i < count; i++) r->alpha[i] = r->surface.slot[i] >= 0;

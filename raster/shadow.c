@@ -13,9 +13,10 @@ typedef struct ShadowMap {
     double axis[3][3], middle[3], scale[3];
     RasterGrid grid;
     RasterTiles tiles;
-    double *place; // (sources,3,3)
-    int32_t *slot; // (size,size)
-    double bias;   // of r
+    double *place;   // (sources,3,3)
+    uint8_t *wanted; // (tiles,RASTER_TILE) rows of the tiles that samples of the picture fall into
+    int32_t *slot;   // (size,size), there
+    double bias;     // of r
 } ShadowMap;
 
 static void light_axes(const double direction[3], double axis[3][3]) {
@@ -51,8 +52,39 @@ static void fit_map(ShadowMap *map, const Prepared *p, int size) {
     map->bias = map->grid.step * half / deep; // one texel
 }
 
-static bool draw_map(ShadowMap *map, const RasterBackend *backend, const Prepared *p, const double direction[3],
-                     int size, Arena *memory) {
+static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+
+typedef struct Texel {
+    double at[3]; // a point's place on the map
+    int row, column;
+} Texel;
+
+static Texel find_texel(const ShadowMap *map, const double point[3]) {
+    const int last = map->grid.W - 1;
+    Texel t;
+    to_light(map, point, t.at);
+    t.column = (int)clamp((t.at[0] + 1) / map->grid.step, 0, last);
+    t.row = (int)clamp((t.at[1] + 1) / map->grid.step, 0, last);
+    return t;
+}
+
+// Most texels are in no sample's way: a plane reaches far beyond the picture.
+static void find_wanted(ShadowMap *map, const Surface *surface, const Prepared *p, const double *point) {
+    const size_t samples = (size_t)surface->tiles.grid.H * (size_t)surface->tiles.grid.W;
+    memset(map->wanted, 0, (size_t)raster_tiles_count(&map->tiles) * RASTER_TILE);
+#pragma omp parallel for num_threads(p->threads)
+    for (size_t i = 0; i < samples; i++) {
+        if (surface->slot[i] < 0) continue;
+        const Texel t = find_texel(map, point + 3 * i);
+        const int tile = t.row / RASTER_TILE * map->tiles.across + t.column / RASTER_TILE;
+        uint8_t *wanted = &map->wanted[tile * RASTER_TILE + t.row % RASTER_TILE];
+#pragma omp atomic write
+        *wanted = 1;
+    }
+}
+
+static bool draw_map(ShadowMap *map, const Surface *surface, const RasterBackend *backend, const Prepared *p,
+                     const double *point, const double direction[3], int size, Arena *memory) {
     light_axes(direction, map->axis);
     fit_map(map, p, size);
     map->place = arena_array(memory, 9 * p->sources, sizeof *map->place);
@@ -60,6 +92,9 @@ static bool draw_map(ShadowMap *map, const RasterBackend *backend, const Prepare
     if (!map->place || !map->slot) return false;
     for (size_t s = 0; s < 3 * p->sources; s++) to_light(map, p->world + 3 * p->vertex[s], map->place + 3 * s);
     if (!raster_tiles_build(&map->tiles, map->grid, p->sources, map->place, 0, memory)) return false;
+    map->wanted = arena_array(memory, (size_t)raster_tiles_count(&map->tiles), RASTER_TILE);
+    if (!map->wanted) return false;
+    find_wanted(map, surface, p, point);
     RasterFaces faces = {.count = p->sources, .place = map->place};
     backend->visible(&(RasterVisibleArgs){.faces = &faces,
                                           .tiles = &map->tiles,
@@ -67,57 +102,66 @@ static bool draw_map(ShadowMap *map, const RasterBackend *backend, const Prepare
                                           .device = p->device,
                                           .least = 0.5,
                                           .most = 2.5,
+                                          .wanted = map->wanted,
                                           .slot = map->slot});
     return true;
 }
 
-static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
-
 // Whether the light does not reach a point of the scene's face `source`.
 static bool in_shadow(const ShadowMap *map, SurfaceFace *caster, const double point[3], int32_t source) {
-    double at[3];
-    to_light(map, point, at);
-    int last = map->grid.W - 1, column = (int)clamp((at[0] + 1) / map->grid.step, 0, last),
-        row = (int)clamp((at[1] + 1) / map->grid.step, 0, last);
-    int32_t slot = map->slot[(size_t)row * (size_t)map->grid.W + (size_t)column];
+    const Texel t = find_texel(map, point);
+    int32_t slot = map->slot[(size_t)t.row * (size_t)map->grid.W + (size_t)t.column];
     if (slot < 0 || map->tiles.face[slot] == source) return false;
     const double *place = map->place + RASTER_PLACE * (size_t)map->tiles.face[slot];
-    double r = 1 / raster_surface_point(caster, place, at[0], at[1]).z;
+    double r = 1 / raster_surface_point(caster, place, t.at[0], t.at[1]).z;
     double low = fmin(fmin(place[2], place[5]), place[8]), high = fmax(fmax(place[2], place[5]), place[8]);
-    return clamp(r, low, high) > at[2] + map->bias;
+    return clamp(r, low, high) > t.at[2] + map->bias;
 }
 
-static void mark(Surface *surface, const Prepared *p, const ShadowMap *map, int bit) {
+static void mark(Surface *surface, const Prepared *p, const ShadowMap *map, const double *point, int bit) {
     const RasterGrid *grid = &surface->tiles.grid;
-    const double per_pixel = (double)grid->H / p->camera->H;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(p->threads)
     for (int row = 0; row < grid->H; row++) {
-        SurfaceFace face = {.place = NULL}, caster = {.place = NULL};
-        for (int column = 0; column < grid->W; column++) {
-            size_t sample = (size_t)row * (size_t)grid->W + (size_t)column;
-            int32_t f = surface_face(surface, sample);
+        SurfaceFace caster = {.place = NULL};
+        for (size_t i = (size_t)row * (size_t)grid->W, end = i + (size_t)grid->W; i < end; i++) {
+            int32_t f = surface_face(surface, i);
             if (f < 0) continue;
-            double point[3], z = raster_surface_point(&face, p->faces.place + RASTER_PLACE * (size_t)f,
-                                                      raster_grid_x(grid, column), raster_grid_y(grid, row))
-                                     .z;
-            camera_unproject_world(p->camera->K, p->camera->world_from_camera, (column + 0.5) / per_pixel,
-                                   (row + 0.5) / per_pixel, z, point);
-            surface->shadow[sample] |= (uint8_t)(in_shadow(map, &caster, point, p->source[f]) << bit);
+            surface->shadow[i] |= (uint8_t)(in_shadow(map, &caster, point + 3 * i, p->source[f]) << bit);
         }
     }
 }
 
-bool raster_surface_shadows(Surface *surface, const RasterBackend *backend, const Prepared *p, int size,
+static void find_points(const Surface *surface, const Prepared *p, double *point) {
+    const RasterGrid *grid = &surface->tiles.grid;
+    const double per_pixel = (double)grid->H / p->camera->H;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(p->threads)
+    for (int row = 0; row < grid->H; row++) {
+        SurfaceFace face = {.place = NULL};
+        for (int column = 0; column < grid->W; column++) {
+            size_t i = (size_t)row * (size_t)grid->W + (size_t)column;
+            int32_t f = surface_face(surface, i);
+            if (f < 0) continue;
+            double z = raster_surface_point(&face, p->faces.place + RASTER_PLACE * (size_t)f,
+                                            raster_grid_x(grid, column), raster_grid_y(grid, row))
+                           .z;
+            camera_unproject_world(p->camera->K, p->camera->world_from_camera, (column + 0.5) / per_pixel,
+                                   (row + 0.5) / per_pixel, z, point + 3 * i);
+        }
+    }
+}
+
+bool raster_surface_shadows(Surface *surface, const RasterBackend *backend, const Prepared *p, int size, double *point,
                             Arena *memory) {
     size_t samples = (size_t)surface->tiles.grid.H * (size_t)surface->tiles.grid.W;
     surface->shadow = arena_array(memory, samples, 1);
     if (!surface->shadow) return false;
     memset(surface->shadow, 0, samples);
+    find_points(surface, p, point);
     for (int set = 1; set < p->sets; set++) {
         ShadowMap map;
         ArenaMark before = arena_mark(memory);
-        if (!draw_map(&map, backend, p, p->set[set].light->direction, size, memory)) return false;
-        mark(surface, p, &map, set - 1);
+        if (!draw_map(&map, surface, backend, p, point, p->set[set].light->direction, size, memory)) return false;
+        mark(surface, p, &map, point, set - 1);
         arena_release(memory, before);
     }
     return true;

@@ -14,8 +14,10 @@ typedef struct Surface {
 
 // False when memory is short.
 bool raster_surface_find(Surface *out, const RasterBackend *backend, const Prepared *p, RasterGrid grid, Arena *memory);
-// Shadow maps of size x size for the lights of all sets but the first. False when memory is short.
-bool raster_surface_shadows(Surface *surface, const RasterBackend *backend, const Prepared *p, int size, Arena *memory);
+// Shadow maps of size x size for the lights of all sets but the first. `point` (H,W,3): room for what the samples see.
+// False when memory is short.
+bool raster_surface_shadows(Surface *surface, const RasterBackend *backend, const Prepared *p, int size, double *point,
+                            Arena *memory);
 
 static inline int32_t surface_face(const Surface *s, size_t sample) { // drawn face, -1: none
     return s->slot[sample] < 0 ? -1 : s->tiles.face[s->slot[sample]];

@@ -7,11 +7,12 @@
 
 // ---- visibility
 
-static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t slot, RasterBox box, real *nearest,
-                         LaneBits *in_front) {
+static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t slot, RasterBox box,
+                         const uint8_t *wanted, real *nearest, LaneBits *in_front) {
     const RasterGrid *grid = &a->tiles->grid;
     const Wide least = wide_all((real)a->least), most = wide_all((real)a->most), out = wide_all(-f->slack);
     for (int row = box.y0; row <= box.y1; row++) {
+        if (wanted && !wanted[row % RASTER_TILE]) continue;
         real py = (real)raster_grid_y(grid, row);
         for (int column = box.x0; column <= box.x1; column += LANES) {
             size_t i = tile_index(row, column);
@@ -36,7 +37,10 @@ static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t 
 }
 
 static void tile_visible(const RasterVisibleArgs *a, int tile) {
+    static const uint8_t none[RASTER_TILE];
     const RasterTiles *tiles = a->tiles;
+    const uint8_t *wanted = a->wanted ? a->wanted + (size_t)tile * RASTER_TILE : NULL;
+    if (wanted && !memcmp(wanted, none, sizeof none)) return;
     real nearest[TILE_SIZE];
     LaneBits in_front[TILE_SIZE];
     for (size_t i = 0; i < TILE_SIZE; i++) nearest[i] = -1, in_front[i] = -1;
@@ -45,7 +49,7 @@ static void tile_visible(const RasterVisibleArgs *a, int tile) {
         PairFace face;
         pair_face(place, &face);
         RasterBox box = raster_tile_box(tiles, tile, raster_box(&tiles->grid, place, 0));
-        face_visible(a, &face, slot, box, nearest, in_front);
+        face_visible(a, &face, slot, box, wanted, nearest, in_front);
     }
     int y0 = tile / tiles->across * RASTER_TILE, x0 = tile % tiles->across * RASTER_TILE;
     for (int y = y0; y < y0 + RASTER_TILE && y < tiles->grid.H; y++)
