@@ -110,9 +110,15 @@ static inline Wide lanes_number(void) {
 static inline WideMask lanes_first(int count) { return lanes_number() < wide_all((real)count); }
 
 static inline bool lanes_any(WideMask mask) {
+#if defined(__AVX512F__) && defined(VPD_DOUBLE)
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask);
+#elif defined(__AVX__)
+    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
     LaneBits any = 0;
     for (int i = 0; i < LANES; i++) any |= mask[i];
     return any != 0;
+#endif
 }
 
 // Centres of the samples from `column` on.

@@ -7,6 +7,20 @@
 
 // ---- visibility
 
+// Whether no sample of the box lies in the face. A weight is largest at a corner of the box, after rounding too: sums
+// and products of rounded numbers never fall where what they are made of rises.
+static bool misses(const RasterGrid *grid, const PairFace *f, RasterBox box) {
+    const int last = (box.x1 - box.x0) % LANES;
+    const real x[2] = {lanes_x(grid->step, grid->W, box.x0)[0], lanes_x(grid->step, grid->W, box.x1 - last)[last]},
+               y[2] = {(real)raster_grid_y(grid, box.y0), (real)raster_grid_y(grid, box.y1)};
+    for (int k = 0; k < 3; k++) {
+        int other = (k + 1) % 3;
+        real px = x[f->gx[k] > 0], py = y[f->gy[k] > 0];
+        if ((px - f->x[other]) * f->gx[k] + (py - f->y[other]) * f->gy[k] < -f->slack) return true;
+    }
+    return false;
+}
+
 static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t slot, RasterBox box,
                          const uint8_t *wanted, real *nearest, LaneBits *in_front) {
     const RasterGrid *grid = &a->tiles->grid;
@@ -49,12 +63,15 @@ static void tile_visible(const RasterVisibleArgs *a, int tile) {
         PairFace face;
         pair_face(place, &face);
         RasterBox box = raster_tile_box(tiles, tile, raster_box(&tiles->grid, place, 0));
-        face_visible(a, &face, slot, box, wanted, nearest, in_front);
+        if (!misses(&tiles->grid, &face, box)) face_visible(a, &face, slot, box, wanted, nearest, in_front);
     }
-    int y0 = tile / tiles->across * RASTER_TILE, x0 = tile % tiles->across * RASTER_TILE;
-    for (int y = y0; y < y0 + RASTER_TILE && y < tiles->grid.H; y++)
-        for (int x = x0; x < x0 + RASTER_TILE && x < tiles->grid.W; x++)
-            a->slot[(size_t)y * (size_t)tiles->grid.W + (size_t)x] = (int32_t)in_front[tile_index(y, x)];
+    const RasterGrid *grid = &tiles->grid;
+    const RasterBox box = raster_tile_box(tiles, tile, (RasterBox){0, grid->W - 1, 0, grid->H - 1});
+    for (int row = box.y0; row <= box.y1; row++) {
+        const LaneBits *from = in_front + tile_index(row, box.x0);
+        int32_t *to = a->slot + (size_t)row * (size_t)grid->W + (size_t)box.x0;
+        for (int i = 0; i <= box.x1 - box.x0; i++) to[i] = (int32_t)from[i];
+    }
 }
 
 void CPU_FN(raster_visible)(const RasterVisibleArgs *a) {
