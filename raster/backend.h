@@ -58,7 +58,7 @@ typedef struct RasterVisibleArgs {
     int threads;
     struct RasterOnDevice *device; // NULL on the CPU
     double least, most;            // of r
-    const uint8_t *wanted;         // (tiles,RASTER_TILE) rows of each tile; others may be left as they are. NULL: all
+    const uint8_t *wanted;         // (tiles,RASTER_TILE) rows to draw; NULL: all, as a device does
     int32_t *slot;                 // (H,W) place in the tiles' list; -1: none
 } RasterVisibleArgs;
 

@@ -108,7 +108,6 @@ static void visible(const RasterVisibleArgs *a) {
     const RasterFaces places = {.count = a->faces->count, .place = a->faces->place};
     const RasterDeviceScene scene = copy_scene(on, &places, a->tiles);
     RasterVisibleArgs args = *a;
-    args.wanted = NULL;
     args.slot = allocate(on, bytes);
     if (!on->device->failed) on->phases->visible(on->device, &scene, &args);
     fetch(on, a->slot, args.slot, bytes);

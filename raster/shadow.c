@@ -14,7 +14,7 @@ typedef struct ShadowMap {
     RasterGrid grid;
     RasterTiles tiles;
     double *place;   // (sources,3,3)
-    uint8_t *wanted; // (tiles,RASTER_TILE) rows of the tiles that samples of the picture fall into
+    uint8_t *wanted; // (tiles,RASTER_TILE) rows of the tiles that samples of the picture fall into; NULL: all
     int32_t *slot;   // (size,size), there
     double bias;     // of r
 } ShadowMap;
@@ -69,9 +69,12 @@ static Texel find_texel(const ShadowMap *map, const double point[3]) {
 }
 
 // Most texels are in no sample's way: a plane reaches far beyond the picture.
-static void find_wanted(ShadowMap *map, const Surface *surface, const Prepared *p, const double *point) {
-    const size_t samples = (size_t)surface->tiles.grid.H * (size_t)surface->tiles.grid.W;
-    memset(map->wanted, 0, (size_t)raster_tiles_count(&map->tiles) * RASTER_TILE);
+static bool find_wanted(ShadowMap *map, const Surface *surface, const Prepared *p, const double *point, Arena *memory) {
+    const size_t samples = (size_t)surface->tiles.grid.H * (size_t)surface->tiles.grid.W,
+                 tiles = (size_t)raster_tiles_count(&map->tiles);
+    map->wanted = arena_array(memory, tiles, RASTER_TILE);
+    if (!map->wanted) return false;
+    memset(map->wanted, 0, tiles * RASTER_TILE);
 #pragma omp parallel for num_threads(p->threads)
     for (size_t i = 0; i < samples; i++) {
         if (surface->slot[i] < 0) continue;
@@ -81,6 +84,7 @@ static void find_wanted(ShadowMap *map, const Surface *surface, const Prepared *
 #pragma omp atomic write
         *wanted = 1;
     }
+    return true;
 }
 
 static bool draw_map(ShadowMap *map, const Surface *surface, const RasterBackend *backend, const Prepared *p,
@@ -92,9 +96,8 @@ static bool draw_map(ShadowMap *map, const Surface *surface, const RasterBackend
     if (!map->place || !map->slot) return false;
     for (size_t s = 0; s < 3 * p->sources; s++) to_light(map, p->world + 3 * p->vertex[s], map->place + 3 * s);
     if (!raster_tiles_build(&map->tiles, map->grid, p->sources, map->place, 0, memory)) return false;
-    map->wanted = arena_array(memory, (size_t)raster_tiles_count(&map->tiles), RASTER_TILE);
-    if (!map->wanted) return false;
-    find_wanted(map, surface, p, point);
+    map->wanted = NULL;
+    if (!p->device && !find_wanted(map, surface, p, point, memory)) return false;
     RasterFaces faces = {.count = p->sources, .place = map->place};
     backend->visible(&(RasterVisibleArgs){.faces = &faces,
                                           .tiles = &map->tiles,

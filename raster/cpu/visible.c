@@ -76,7 +76,7 @@ static void tile_visible(const RasterVisibleArgs *a, int tile) {
 
 void CPU_FN(raster_visible)(const RasterVisibleArgs *a) {
     const int tiles = raster_tiles_count(a->tiles);
-#pragma omp parallel for schedule(dynamic) num_threads(a->threads)
+#pragma omp parallel for schedule(dynamic, 1 + tiles / 1024) num_threads(a->threads)
     for (int tile = 0; tile < tiles; tile++) tile_visible(a, tile);
 }
 
