@@ -58,19 +58,20 @@ static inline Wide wide_max(Wide a, Wide b) { return wide_select(a > b, a, b); }
 
 #ifdef VPD_DOUBLE
 enum { EXP_TERMS = 13, EXP_SHIFT = 52, EXP_BIAS = 1023 };
-#define EXP_LEAST (-700.0)
+#define EXP_LEAST (-600.0)
 #define EXP_MAGIC 6755399441055744.0 // 1.5 * 2^52: leaves no bits for a fraction
 #define EXP_LN2_HIGH 0x1.62e42fefa38p-1
 #define EXP_LN2_LOW 0x1.ef35793c7673p-45
 #else
 enum { EXP_TERMS = 6, EXP_SHIFT = 23, EXP_BIAS = 127 };
-#define EXP_LEAST (-87.0f)
+#define EXP_LEAST (-60.0f)
 #define EXP_MAGIC 12582912.0f // 1.5 * 2^23
 #define EXP_LN2_HIGH 0.693359375f
 #define EXP_LN2_LOW (-2.12194440e-4f)
 #endif
 
-// exp(x) for x up to 80, 0 or next to it below EXP_LEAST: 2^n p(f), x = n ln 2 + f; p is the Taylor polynomial.
+// exp(x) for x up to 80, 0 below EXP_LEAST, so that products with it are not subnormal numbers, which are slow: 2^n
+// p(f), x = n ln 2 + f; p is the Taylor polynomial.
 static inline Wide wide_exp(Wide x) {
     static const real term[] = {1,
                                 1,
@@ -86,12 +87,13 @@ static inline Wide wide_exp(Wide x) {
                                 (real)(1.0 / 39916800),
                                 (real)(1.0 / 479001600),
                                 (real)(1.0 / 6227020800)};
+    const WideMask tiny = x < wide_all((real)EXP_LEAST);
     x = wide_max(x, wide_all((real)EXP_LEAST));
     Wide shifted = x * (real)1.4426950408889634 + (real)EXP_MAGIC, n = shifted - (real)EXP_MAGIC;
     Wide f = (x - n * (real)EXP_LN2_HIGH) - n * (real)EXP_LN2_LOW, p = wide_all(term[EXP_TERMS]);
     for (int i = EXP_TERMS - 1; i >= 0; i--) p = p * f + term[i];
     WideMask bits = ((WideMask)shifted << EXP_SHIFT) + ((LaneBits)EXP_BIAS << EXP_SHIFT);
-    return p * (Wide)bits;
+    return wide_select(tiny, wide_all(0), p * (Wide)bits);
 }
 
 static inline real lanes_sum(Wide a) {
