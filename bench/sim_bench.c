@@ -43,11 +43,12 @@ bool sim_bench_is_of(const Device *device, int number) {
 
 static Status make_one(int number, SimScene *scene, Error *err) {
     const size_t *cells = benches[number].cells;
-    // One upon the other, 1 mm deep (the mean of their margins is 6.25 mm) and not in line.
-    const SimBlock blocks[2] = {{{cells[0], cells[1], cells[2]}, {0, 0, 0}},
-                                {{cells[0], cells[1], cells[2]}, {0.03, 0.1 * (double)cells[1] + 0.00525, 0.02}}};
+    // One upon the other, 1 mm deep in its margin and not in line.
+    const SimSceneBody blocks[2] = {
+        {.cells = {cells[0], cells[1], cells[2]}},
+        {.cells = {cells[0], cells[1], cells[2]}, .at = {0.03, 0.1 * (double)cells[1] + 0.004, 0.02}}};
     switch (benches[number].kind) {
-    case MEET: return sim_scene_blocks(scene, blocks, 2, err);
+    case MEET: return sim_scene_bodies(scene, blocks, 2, 0.005, err);
     case NET: return sim_scene_net(scene, cells[0], err);
     case CLOTH: return sim_scene_cloth(scene, cells[0], err);
     default: return sim_scene_beam(scene, cells, benches[number].kind == GROUND, err);

@@ -47,7 +47,7 @@ static Status published_tets(SimScene *s, Error *err) {
 static Status hinges(SimScene *s, Error *err) {
     Status status = sim_scene_cloth(s, 5, err);
     if (status != STATUS_OK) return status;
-    for (size_t i = 0; i < s->model.springs; i++) s->values.of[SIM_SPRING_KE][i] = s->values.of[SIM_SPRING_KD][i] = 0;
+    sim_scene_fill(s, SIM_SPRING_KE, 0), sim_scene_fill(s, SIM_SPRING_KD, 0);
     s->plane[0].offset = -1;
     shake_state(s, 0.02, 0.5);
     return status;
@@ -65,7 +65,7 @@ static Status contact(SimScene *s, double speed, Error *err) {
     }
     s->plane[0] = (SimPlane){.normal = {0.1, 1, 0.2}};
     s->plane[1] = (SimPlane){.normal = {1, 0.3, 0}, .offset = -0.01, .material = 1};
-    for (size_t i = 0; i < counts.particles; i++) s->values.of[SIM_MASS][i] = 0.01;
+    sim_scene_fill(s, SIM_MASS, 0.01);
     s->values.of[SIM_GRAVITY][1] = -9.81;
     shake_state(s, 0.01, speed);
     return status;
@@ -98,22 +98,25 @@ static Status batch(SimScene *s, Error *err) {
 
 // Two solids on a cloth, one above the other, and one beneath it, at whose faces, edges and corners particles touch.
 static Status meeting(SimScene *s, Error *err) {
-    static const SimBlock blocks[] = {{{5, 0, 6}, {-0.13, -0.004, -0.14}},
-                                      {{2, 1, 2}, {0, 0, 0}},
-                                      {{1, 1, 1}, {0, 0.106, 0}},
-                                      {{1, 1, 2}, {0.05, -0.11, 0.03}}};
+    static const SimSceneBody bodies[] = {{.cells = {5, 0, 6}, .at = {0.12, -0.004, 0.16}},
+                                          {.cells = {2, 1, 2}, .at = {0.1, 0.05, 0.1}, .material = 1},
+                                          {.cells = {1, 1, 1}, .at = {0.05, 0.156, 0.05}, .material = 2},
+                                          {.cells = {1, 1, 2}, .at = {0.1, -0.06, 0.13}, .material = 3}};
     SimScene one;
-    Status status = sim_scene_blocks(&one, blocks, sizeof blocks / sizeof *blocks, err);
+    Status status = sim_scene_bodies(&one, bodies, 4, 0.006, err);
+    for (size_t m = 0; m < 4 && status == STATUS_OK; m++) one.contact[m].margin += 0.001 * (double)m;
     if (status == STATUS_OK) status = sim_scene_repeat(&one, 2, s, err);
-    if (status == STATUS_OK) shake_state(s, 0.002, 0.3), shake(s, SIM_CONTACT_KE, 200);
+    if (status == STATUS_OK) shake_state(s, 0.002, 0.3);
+    for (SimValue v = SIM_CONTACT_KE; v <= SIM_CONTACT_MU && status == STATUS_OK; v++)
+        shake(s, v, 0.3 * s->values.of[v][0]);
     sim_scene_free(&one);
     return status;
 }
 
 // A cloth that is folded, so that it touches itself.
 static Status folded_cloth(SimScene *s, Error *err) {
-    static const SimBlock cloth = {.cells = {7, 0, 4}};
-    Status status = sim_scene_blocks(s, &cloth, 1, err);
+    static const SimSceneBody cloth = {.cells = {7, 0, 4}, .at = {0.35, 0, 0.2}};
+    Status status = sim_scene_bodies(s, &cloth, 1, 0.005, err);
     for (size_t i = 0; i < s->model.particles && status == STATUS_OK; i++) {
         double *at = s->values.of[SIM_POSITION] + 3 * i;
         if (at[0] > 0.37) at[0] = 0.74 - at[0], at[1] = 0.004;

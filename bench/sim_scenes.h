@@ -25,24 +25,33 @@ void sim_scene_free(SimScene *scene);
 // `scenes` copies of a model of one scene.
 Status sim_scene_repeat(const SimScene *one, size_t scenes, SimScene *out, Error *err);
 
-// A bar of cells[0] x cells[1] x cells[2] cubes of 0.1 m, five tets each, 1000 kg/m3, one end fixed, y up; mu = lambda
-// = 5e4 Pa, k_d 10 Pa s. With `ground` it is free and lies 1 mm deep in a plane of friction.
+void sim_scene_fill(SimScene *scene, SimValue value, double x);
+
+typedef struct SimSceneBody {
+    size_t cells[3]; // cubes of five tets; {x, 0, z}: squares of a sheet of springs; {x, 0, 0}: x + 1 loose particles
+    double cell[3];  // metres; 0: 0.1
+    double at[3];    // of the middle
+    double turn[3];  // rotation vector, about the middle
+    double velocity[3];
+    double mass; // kg of each particle; 0: solids have 1000 kg/m3, others 10 g a particle
+    bool fixed;
+    int32_t material;
+} SimSceneBody;
+
+// Bodies that meet, without gravity. mu = lambda = 5e4 Pa, k_d 10 Pa s; springs 1000 N/m and 0.1 N s/m; each material
+// has `margin`, fade 1 mm, k_e 2000 N/m, k_d 2, k_f 5 N s/m and mu 0.5.
+Status sim_scene_bodies(SimScene *scene, const SimSceneBody *bodies, size_t count, double margin, Error *err);
+
+void sim_scene_turn(const double turn[3], const double in[3], double out[3]);
+
+// A solid body, y up, in gravity, with its lowest corner at 0 and one end fixed. With `ground` it is free and lies 1 mm
+// deep in a plane of friction.
 Status sim_scene_beam(SimScene *scene, const size_t cells[3], bool ground, Error *err);
 
-// side x side particles of 10 g, 0.1 m apart, joined to their neighbours by springs of 1000 N/m; two corners fixed.
+// A sheet of side x side particles without springs across its squares; two corners fixed.
 Status sim_scene_net(SimScene *scene, size_t side, Error *err);
 
-// A flat cloth of side x side particles with springs along all edges and hinges, 4 mm above the ground.
+// A sheet of side x side particles with hinges, 4 mm above the ground.
 Status sim_scene_cloth(SimScene *scene, size_t side, Error *err);
-
-// A body of a scene in which bodies meet.
-typedef struct SimBlock {
-    size_t cells[3]; // cubes of 0.1 m as those of a beam; {x, 0, z}: a cloth of springs, 10 g a particle
-    double at[3];    // its lowest corner
-} SimBlock;
-
-// Bodies 0 .. blocks-1, none of them fixed, in the air. Body b has material b: k_e 2000 N/m, k_d 2, k_f 5 N s/m, mu 0.4
-// and margin 5 mm, all times 1 + b/2; fade 2 mm.
-Status sim_scene_blocks(SimScene *scene, const SimBlock *block, size_t blocks, Error *err);
 
 #endif

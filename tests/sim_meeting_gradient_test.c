@@ -14,21 +14,16 @@ static void shake(SimCheck *c) {
     sim_check_shake(c, SIM_ACTIVATION, 0, 0.02);
 }
 
-static void gravity(SimScene *s) { s->values.of[SIM_GRAVITY][1] = -9.81; }
-
 // Two blocks of different materials fly at each other; the second lies askew.
 static void blocks(SimScene *s) {
-    const Body bodies[] = {
-        {.shape = BODY_BLOCK, .cells = {1, 2, 1}, .cell = {0.1, 0.1, 0.1}, .velocity = {1, 0.3, 0}, .mass = 0.05},
-        {.shape = BODY_BLOCK,
-         .cells = {1, 1, 2},
-         .cell = {0.1, 0.1, 0.1},
-         .at = {0.134, 0.03, 0.02},
-         .turn = {0.4, 0.3, 0.7},
-         .velocity = {-1, 0, 0.2},
-         .mass = 0.05,
-         .material = 1}};
-    meeting_make(s, bodies, 2, 2, false);
+    const SimSceneBody bodies[] = {{.cells = {1, 2, 1}, .velocity = {1, 0.3, 0}, .mass = 0.05},
+                                   {.cells = {1, 1, 2},
+                                    .at = {0.134, 0.03, 0.02},
+                                    .turn = {0.4, 0.3, 0.7},
+                                    .velocity = {-1, 0, 0.2},
+                                    .mass = 0.05,
+                                    .material = 1}};
+    meet(s, bodies, 2, 0);
     s->values.of[SIM_CONTACT_KE][1] = 4000;
     s->values.of[SIM_CONTACT_MU][1] = 0.2;
     s->contact[0].margin = 0.02;
@@ -36,45 +31,26 @@ static void blocks(SimScene *s) {
 
 // A sheet and particles fall on a fixed block with sharp corners, and on a free one.
 static void sheet(SimScene *s) {
-    Body bodies[] = {
-        {.shape = BODY_SHEET,
-         .cells = {3, 0, 3},
+    SimSceneBody bodies[] = {
+        {.cells = {3, 0, 3},
          .cell = {0.07, 0, 0.07},
          .at = {0.01, 0.09, 0.015},
          .turn = {0.05, 0.1, -0.04},
          .velocity = {0.3, -1.5, 0},
          .mass = 0.01},
-        {.shape = BODY_BLOCK,
-         .cells = {1, 1, 1},
-         .cell = {0.1, 0.1, 0.1},
-         .turn = {0.3, 0, 0.1},
-         .mass = 0.05,
-         .fixed = true},
-        {.shape = BODY_BLOCK,
-         .cells = {1, 1, 1},
-         .cell = {0.1, 0.1, 0.1},
-         .at = {0.112, 0, 0},
-         .turn = {0, 0, 0.1},
-         .mass = 0.03,
-         .velocity = {-0.2, 0, 0}},
-        {.shape = BODY_POINTS,
-         .cells = {4, 1, 1},
-         .cell = {0.03, 0, 0},
-         .at = {0, 0.11, 0.01},
-         .velocity = {0, -1.5, 0.3},
-         .mass = 0.01},
-        {.shape = BODY_POINTS, .cells = {2, 1, 1}, .cell = {0.005, 0, 0}, .velocity = {0.2, -0.1, 0.4}, .mass = 0.01}};
-    body_turn(bodies[1].turn, (const double[3]){-0.056, 0.056, 0.057}, bodies[4].at); // beside a corner
-    meeting_make(s, bodies, 5, 1, false);
+        {.cells = {1, 1, 1}, .turn = {0.3, 0, 0.1}, .mass = 0.05, .fixed = true},
+        {.cells = {1, 1, 1}, .at = {0.112, 0, 0}, .turn = {0, 0, 0.1}, .mass = 0.03, .velocity = {-0.2, 0, 0}},
+        {.cells = {3}, .cell = {0.03, 0, 0}, .at = {0, 0.11, 0.01}, .velocity = {0, -1.5, 0.3}, .mass = 0.01},
+        {.cells = {1}, .cell = {0.005, 0, 0}, .velocity = {0.2, -0.1, 0.4}, .mass = 0.01}};
+    sim_scene_turn(bodies[1].turn, (const double[3]){-0.056, 0.056, 0.057}, bodies[4].at); // beside a corner
+    meet(s, bodies, 5, 0.02);
     gravity(s);
-    s->contact[0].margin = 0.02;
 }
 
 // A sheet that is folded over itself, 12 mm apart, and moves on to itself.
 static void folded(SimScene *s) {
-    const Body bodies[] = {{.shape = BODY_SHEET, .cells = {8, 0, 3}, .cell = {0.05, 0, 0.05}, .mass = 0.01}};
-    meeting_make(s, bodies, 1, 1, false);
-    s->contact[0].margin = 0.02;
+    const SimSceneBody bodies[] = {{.cells = {8, 0, 3}, .cell = {0.05, 0, 0.05}, .mass = 0.01}};
+    meet(s, bodies, 1, 0.02);
     for (size_t i = 0; i < s->model.particles; i++) {
         double *x = s->values.of[SIM_POSITION] + 3 * i, *v = s->values.of[SIM_VELOCITY] + 3 * i;
         if (x[0] > 0.02) x[0] = 0.043 - x[0], x[1] = 0.012 + 0.01 * x[2], x[2] += 0.013, v[1] = -0.8, v[0] = 0.3;
@@ -141,12 +117,10 @@ static double draw(uint32_t scene, uint32_t *i) { // in 0 .. 1
 // Two to five bodies of any kind, anywhere, one in another too.
 static void any_bodies(SimScene *s, uint32_t scene) {
     uint32_t i = 0;
-    Body bodies[5] = {{.shape = BODY_BLOCK}};
+    SimSceneBody bodies[5] = {0};
     const size_t count = 2 + (size_t)(4 * draw(scene, &i));
     for (size_t b = 0; b < count; b++) {
-        Body *body = &bodies[b];
-        body->shape = (BodyShape)(3 * draw(scene, &i));
-        if (b == 0 && body->shape == BODY_POINTS) body->shape = BODY_SHEET; // some have faces
+        SimSceneBody *body = &bodies[b];
         for (int c = 0; c < 3; c++) {
             body->cells[c] = 1 + (size_t)(2 * draw(scene, &i));
             body->cell[c] = 0.05 + 0.1 * draw(scene, &i);
@@ -154,11 +128,14 @@ static void any_bodies(SimScene *s, uint32_t scene) {
             body->turn[c] = 3 * draw(scene, &i);
             body->velocity[c] = 2 * (draw(scene, &i) - 0.5);
         }
+        const double shape = 3 * draw(scene, &i); // a solid, a sheet, or particles, but for the first
+        if (shape > 1) body->cells[1] = 0;
+        if (shape > 2 && b > 0) body->cells[2] = 0;
         body->mass = 0.02 + 0.1 * draw(scene, &i);
         body->fixed = draw(scene, &i) < 0.2;
-        body->material = draw(scene, &i) < 0.5;
+        body->material = b == 0 || draw(scene, &i) < 0.5;
     }
-    meeting_make(s, bodies, count, 2, false);
+    meet(s, bodies, count, 0);
     for (int m = 0; m < 2; m++) {
         s->contact[m].margin = 0.03 * draw(scene, &i);
         s->contact[m].fade = 0.001 + 0.01 * draw(scene, &i);
@@ -201,22 +178,12 @@ static void test_any_bodies(void **state) {
 // Particles fall exactly on corners and edges of a flat surface: its normal does not turn there.
 static void test_in_line(void **state) {
     (void)state;
-    const Body bodies[] = {
-        {.shape = BODY_BLOCK, .cells = {2, 1, 2}, .cell = {0.1, 0.1, 0.1}, .mass = 0.05, .fixed = true},
-        {.shape = BODY_POINTS,
-         .cells = {3, 1, 1},
-         .cell = {0.05, 0, 0},
-         .at = {0, 0.05143, 0},
-         .velocity = {0, -1, 0},
-         .mass = 0.02},
-        {.shape = BODY_POINTS,
-         .cells = {2, 1, 1},
-         .cell = {0.1, 0, 0},
-         .at = {0, 0.05143, 0.05},
-         .velocity = {0, -1, 0},
-         .mass = 0.02}};
+    const SimSceneBody bodies[] = {
+        {.cells = {2, 1, 2}, .mass = 0.05, .fixed = true},
+        {.cells = {2}, .cell = {0.05, 0, 0}, .at = {0, 0.05143, 0}, .velocity = {0, -1, 0}, .mass = 0.02},
+        {.cells = {1}, .at = {0, 0.05143, 0.05}, .velocity = {0, -1, 0}, .mass = 0.02}};
     SimScene s;
-    meeting_make(&s, bodies, 3, 1, false);
+    meet(&s, bodies, 3, 0);
     SimCheck c = {.scene = &s, .run = {.steps = 60, .every = 20}, .options = {.precision = SIM_F64, .threads = 1}};
     sim_check_begin(&c);
     Sim *sim = sim_check_open(&c);
@@ -244,12 +211,11 @@ static void test_folded(void **state) {
 static void test_first_step(void **state) {
     (void)state;
     const double depth = 0.002, dt = 1e-4;
-    const Body bodies[] = {
-        {.shape = BODY_BLOCK, .cells = {1, 1, 1}, .cell = {0.1, 0.1, 0.1}, .mass = 0.04},
-        {.shape = BODY_POINTS, .cells = {1, 1, 1}, .at = {0.01, 0.05 - depth, 0}, .mass = 0.01, .material = 1}};
+    const SimSceneBody bodies[] = {{.cells = {1, 1, 1}, .mass = 0.04},
+                                   {.at = {0.01, 0.05 - depth, 0}, .mass = 0.01, .material = 1}};
     SimScene s;
     Error err;
-    meeting_make(&s, bodies, 2, 2, false);
+    meet(&s, bodies, 2, 0);
     SimCheck c = {.scene = &s, .run = {.steps = 1, .every = 1}, .options = {.precision = SIM_F64, .threads = 1}};
     sim_check_begin(&c);
     Sim *sim = sim_check_open(&c);

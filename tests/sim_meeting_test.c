@@ -7,22 +7,14 @@
 
 static const SimOptions exact = {.precision = SIM_F64, .threads = 1};
 
-static void gravity(SimScene *s) { s->values.of[SIM_GRAVITY][1] = -9.81; }
-
 // ---- laws of conservation
 
 // Two free blocks that fly at each other, askew or face to face, without gravity.
 static void collision(SimScene *s, bool askew) {
-    Body bodies[] = {
-        {.shape = BODY_BLOCK, .cells = {2, 2, 2}, .cell = {0.1, 0.1, 0.1}, .velocity = {1, 0, 0}, .mass = 0.05},
-        {.shape = BODY_BLOCK,
-         .cells = {2, 2, 2},
-         .cell = {0.1, 0.1, 0.1},
-         .at = {0.22, 0.05, 0.03},
-         .velocity = {-0.5, 0.2, 0},
-         .mass = 0.08}};
+    SimSceneBody bodies[] = {{.cells = {2, 2, 2}, .velocity = {1, 0, 0}, .mass = 0.05},
+                             {.cells = {2, 2, 2}, .at = {0.22, 0.05, 0.03}, .velocity = {-0.5, 0.2, 0}, .mass = 0.08}};
     if (askew) memcpy(bodies[1].turn, (double[3]){0.4, 0.3, 0.7}, sizeof bodies[1].turn), bodies[1].at[0] += 0.04;
-    meeting_make(s, bodies, 2, 1, false);
+    meet(s, bodies, 2, 0);
 }
 
 // Change of momentum (0.5 kg m/s), and of angular momentum (0.17), in a collision that turned the blocks round.
@@ -69,9 +61,9 @@ static double energy_after(double time, double dt, bool askew) {
     Run r;
     collision(&s, askew);
     s.model.dt = dt;
-    meeting_fill(&s, SIM_TET_KD, 0);
-    meeting_fill(&s, SIM_CONTACT_KD, 0);
-    meeting_fill(&s, SIM_CONTACT_MU, 0);
+    sim_scene_fill(&s, SIM_TET_KD, 0);
+    sim_scene_fill(&s, SIM_CONTACT_KD, 0);
+    sim_scene_fill(&s, SIM_CONTACT_MU, 0);
     s.contact[0].margin = askew ? 0.01 : 0;
     const size_t steps = (size_t)lround(time / dt);
     run_scene(&s, exact, steps, steps, false, &r);
@@ -129,13 +121,12 @@ static void test_two_bodies(void **state) {
 // A fixed block that moves on at its velocity pushes a free one before it.
 static void test_pushed(void **state) {
     (void)state;
-    const Body bodies[] = {
-        {.shape = BODY_BLOCK, .cells = {1, 1, 1}, .cell = {0.2, 0.2, 0.2}, .mass = 1, .fixed = true},
-        {.shape = BODY_BLOCK, .cells = {1, 1, 1}, .cell = {0.1, 0.1, 0.1}, .at = {0.16, 0.01, 0.02}, .mass = 0.05}};
+    const SimSceneBody bodies[] = {{.cells = {1, 1, 1}, .cell = {0.2, 0.2, 0.2}, .mass = 1, .fixed = true},
+                                   {.cells = {1, 1, 1}, .at = {0.16, 0.01, 0.02}, .mass = 0.05}};
     SimScene s;
     Run r;
-    meeting_make(&s, bodies, 2, 1, false);
-    meeting_fill(&s, SIM_CONTACT_KD, 5);
+    meet(&s, bodies, 2, 0);
+    sim_scene_fill(&s, SIM_CONTACT_KD, 5);
     for (size_t i = 0; i < 8; i++) s.values.of[SIM_VELOCITY][3 * i] = 0.5;
     run_scene(&s, exact, 10000, 10000, false, &r);
     const double *x = r.frames.position + r.frames.row;
@@ -170,25 +161,23 @@ static void test_rest(void **state) {
     (void)state;
     for (int larger = 0; larger < 2; larger++) {
         const double size[2] = {larger ? 0.2 : 0.4, larger ? 0.4 : 0.2};
-        const Body bodies[] = {{.shape = BODY_BLOCK,
-                                .cells = {1, 1, 1},
-                                .cell = {size[0], size[0], size[0]},
-                                .at = {0, -size[0] / 2, 0},
-                                .mass = 1,
-                                .fixed = true},
-                               {.shape = BODY_BLOCK,
-                                .cells = {1, 1, 1},
-                                .cell = {size[1], size[1], size[1]},
-                                .at = {0, size[1] / 2, 0},
-                                .mass = 0.5,
-                                .material = 1}};
+        const SimSceneBody bodies[] = {{.cells = {1, 1, 1},
+                                        .cell = {size[0], size[0], size[0]},
+                                        .at = {0, -size[0] / 2, 0},
+                                        .mass = 1,
+                                        .fixed = true},
+                                       {.cells = {1, 1, 1},
+                                        .cell = {size[1], size[1], size[1]},
+                                        .at = {0, size[1] / 2, 0},
+                                        .mass = 0.5,
+                                        .material = 1}};
         SimScene s;
         Run r;
-        meeting_make(&s, bodies, 2, 2, false);
+        meet(&s, bodies, 2, 0);
         gravity(&s);
         s.values.of[SIM_CONTACT_KE][0] = 3000, s.values.of[SIM_CONTACT_KE][1] = 1000; // 2000 in the mean
-        meeting_fill(&s, SIM_CONTACT_KD, 100);
-        meeting_fill(&s, SIM_TET_KD, 200);
+        sim_scene_fill(&s, SIM_CONTACT_KD, 100);
+        sim_scene_fill(&s, SIM_TET_KD, 200);
         run_scene(&s, exact, 20000, 20000, false, &r);
         const double *x = r.frames.position + r.frames.row;
         double sunk = 0;
@@ -209,17 +198,16 @@ static void test_rest(void **state) {
 static void slide(double mu, size_t steps, double way[2]) {
     const double tilt = 20 * M_PI / 180, depth = 0.8 * 9.81 * cos(tilt) / 2000 / 4, up = 0.1 + 0.05 - depth;
     const double above[3] = {-0.4, up, 0.01}, turn[3] = {0, 0, -tilt};
-    Body bodies[] = {
-        {.shape = BODY_BLOCK, .cells = {6, 1, 2}, .cell = {0.2, 0.2, 0.2}, .turn = {0, 0, -tilt}, .fixed = true},
-        {.shape = BODY_BLOCK, .cells = {1, 1, 1}, .cell = {0.1, 0.1, 0.1}, .turn = {0, 0, -tilt}, .mass = 0.1}};
-    body_turn(turn, above, bodies[1].at);
+    SimSceneBody bodies[] = {{.cells = {6, 1, 2}, .cell = {0.2, 0.2, 0.2}, .turn = {0, 0, -tilt}, .fixed = true},
+                             {.cells = {1, 1, 1}, .turn = {0, 0, -tilt}, .mass = 0.1}};
+    sim_scene_turn(turn, above, bodies[1].at);
     SimScene s;
     Run r;
-    meeting_make(&s, bodies, 2, 1, false);
+    meet(&s, bodies, 2, 0);
     gravity(&s);
-    meeting_fill(&s, SIM_CONTACT_MU, mu);
-    meeting_fill(&s, SIM_CONTACT_KF, 400);
-    meeting_fill(&s, SIM_TET_KD, 100);
+    sim_scene_fill(&s, SIM_CONTACT_MU, mu);
+    sim_scene_fill(&s, SIM_CONTACT_KF, 400);
+    sim_scene_fill(&s, SIM_TET_KD, 100);
     run_scene(&s, exact, steps, steps / 2, false, &r);
     const double *end = r.frames.position + 2 * r.frames.row;
     way[0] = way[1] = 0;
@@ -254,29 +242,26 @@ static void test_as_a_plane(void **state) {
     SimScene s[2];
     const double turn[3] = {0.05, 0.3, -0.1};
     SimPlane ground = {.material = 1};
-    body_turn(turn, (const double[3]){0, 1, 0}, ground.normal);
+    sim_scene_turn(turn, (const double[3]){0, 1, 0}, ground.normal);
     for (int plane = 0; plane < 2; plane++) {
-        const Body bodies[] = {{.shape = BODY_BLOCK,
-                                .cells = {2, 1, 1},
-                                .cell = {0.1, 0.1, 0.1},
-                                .at = {0.3, 0.2, 0.2},
-                                .turn = {0.3, 0.2, 0.5},
-                                .velocity = {0.7, -1, 0.3},
-                                .mass = 0.1},
-                               {.shape = BODY_BLOCK,
-                                .cells = {1, 1, 1},
-                                .cell = {4, 4, 4},
-                                .at = {-2 * ground.normal[0], -2 * ground.normal[1], -2 * ground.normal[2]},
-                                .turn = {turn[0], turn[1], turn[2]},
-                                .mass = 1,
-                                .fixed = true,
-                                .material = 1}};
-        meeting_make(&s[plane], bodies, 2, 2, plane);
+        const SimSceneBody bodies[] = {{.cells = {2, 1, 1},
+                                        .at = {0.3, 0.2, 0.2},
+                                        .turn = {0.3, 0.2, 0.5},
+                                        .velocity = {0.7, -1, 0.3},
+                                        .mass = 0.1},
+                                       {.cells = {1, 1, 1},
+                                        .cell = {4, 4, 4},
+                                        .at = {-2 * ground.normal[0], -2 * ground.normal[1], -2 * ground.normal[2]},
+                                        .turn = {turn[0], turn[1], turn[2]},
+                                        .mass = 1,
+                                        .fixed = true,
+                                        .material = 1}};
+        meet(&s[plane], bodies, 2, 0);
         gravity(&s[plane]);
         s[plane].values.of[SIM_CONTACT_KE][1] = 5000;
         s[plane].values.of[SIM_CONTACT_MU][1] = 0.1;
         s[plane].contact[1].margin = 0.01;
-        if (plane) s[plane].model.planes = 1, s[plane].model.plane = &ground;
+        if (plane) s[plane].model.faces = 0, s[plane].model.planes = 1, s[plane].model.plane = &ground;
         run_scene(&s[plane], exact, 8000, 100, false, &r[plane]);
     }
     double most = 0, moved = 0;
@@ -295,24 +280,13 @@ static void test_as_a_plane(void **state) {
 static void test_sheet(void **state) {
     (void)state;
     for (int margin = 0; margin < 2; margin++) {
-        const Body bodies[] = {
-            {.shape = BODY_SHEET, .cells = {4, 0, 4}, .cell = {0.1, 0, 0.1}, .mass = 1, .fixed = true},
-            {.shape = BODY_POINTS,
-             .cells = {3, 1, 1},
-             .cell = {0.07, 0, 0},
-             .at = {0, 0.05, 0.02},
-             .velocity = {0, -1, 0},
-             .mass = 0.05},
-            {.shape = BODY_POINTS,
-             .cells = {3, 1, 1},
-             .cell = {0.07, 0, 0},
-             .at = {0.02, -0.05, 0},
-             .velocity = {0, 1, 0},
-             .mass = 0.05}};
+        const SimSceneBody bodies[] = {
+            {.cells = {4, 0, 4}, .mass = 1, .fixed = true},
+            {.cells = {2}, .cell = {0.07, 0, 0}, .at = {0, 0.05, 0.02}, .velocity = {0, -1, 0}, .mass = 0.05},
+            {.cells = {2}, .cell = {0.07, 0, 0}, .at = {0.02, -0.05, 0}, .velocity = {0, 1, 0}, .mass = 0.05}};
         SimScene s;
         Run r;
-        meeting_make(&s, bodies, 3, 1, false);
-        s.contact[0].margin = margin ? 0.01 : 0;
+        meet(&s, bodies, 3, margin ? 0.01 : 0);
         run_scene(&s, exact, 1500, 1500, false, &r);
         const double *y = r.frames.position + r.frames.row + 1;
         for (int i = 0; i < 6; i++) assert_true((y[3 * (25 + i)] > 0) == (margin == (i < 3)));
@@ -326,31 +300,19 @@ static void test_sheet(void **state) {
 // Three scenes of blocks, a sheet and particles that meet, each with other velocities.
 static void crowd(SimScene *one, SimScene *out, bool apart) {
     const double far = apart ? 9 : 0;
-    const Body bodies[] = {
-        {.shape = BODY_BLOCK, .cells = {2, 2, 2}, .cell = {0.1, 0.1, 0.1}, .velocity = {0.8, 0, 0}, .mass = 0.05},
-        {.shape = BODY_BLOCK,
-         .cells = {3, 1, 2},
-         .cell = {0.1, 0.1, 0.1},
+    const SimSceneBody bodies[] = {
+        {.cells = {2, 2, 2}, .velocity = {0.8, 0, 0}, .mass = 0.05},
+        {.cells = {3, 1, 2},
          .at = {0.26 + far, 0.02, 0.03},
          .turn = {0.1, 0.2, 0.1},
          .velocity = {-0.8, 0, 0},
          .mass = 0.05,
          .material = 1},
-        {.shape = BODY_SHEET,
-         .cells = {6, 0, 5},
-         .cell = {0.1, 0, 0.1},
-         .at = {0.2, 0.11 + 2 * far, 0},
-         .velocity = {0, -1, 0},
-         .mass = 0.01},
-        {.shape = BODY_POINTS,
-         .cells = {5, 1, 1},
-         .cell = {0.05, 0, 0},
-         .at = {0, 0.12 + 4 * far, 0.02},
-         .velocity = {0, -2, 0},
-         .mass = 0.02},
-        {.shape = BODY_BLOCK, .cells = {1, 1, 1}, .cell = {1, 1, 1}, .at = {0, -0.599 - far, 0}, .fixed = true}};
+        {.cells = {6, 0, 5}, .at = {0.2, 0.11 + 2 * far, 0}, .velocity = {0, -1, 0}, .mass = 0.01},
+        {.cells = {4}, .cell = {0.05, 0, 0}, .at = {0, 0.12 + 4 * far, 0.02}, .velocity = {0, -2, 0}, .mass = 0.02},
+        {.cells = {1, 1, 1}, .cell = {1, 1, 1}, .at = {0, -0.599 - far, 0}, .fixed = true}};
     Error err;
-    meeting_make(one, bodies, 5, 2, false);
+    meet(one, bodies, 5, 0);
     gravity(one);
     one->contact[1].margin = 0.004;
     assert_status_ok(sim_scene_repeat(one, 3, out, &err), err);
@@ -379,26 +341,20 @@ static void test_bits(void **state) {
 // More bodies than a particle remembers: nine blocks in a heap, under a sheet that touches itself.
 static void test_heap(void **state) {
     (void)state;
-    Body bodies[10];
+    SimSceneBody bodies[10];
     for (size_t i = 0; i < 9; i++) {
         const double at[3] = {0.104 * (double)(i % 3), 0.103 * (double)(i / 3) + 0.05, 0.03 * (double)(i % 2)};
-        bodies[i] = (Body){.shape = BODY_BLOCK,
-                           .cells = {1, 1, 1},
-                           .cell = {0.1, 0.1, 0.1},
-                           .at = {at[0], at[1], at[2]},
-                           .turn = {0, 0.2 * (double)i, 0},
-                           .velocity = {1 - at[0] * 10, -1, 0},
-                           .mass = 0.03,
-                           .material = i % 2};
+        bodies[i] = (SimSceneBody){.cells = {1, 1, 1},
+                                   .at = {at[0], at[1], at[2]},
+                                   .turn = {0, 0.2 * (double)i, 0},
+                                   .velocity = {1 - at[0] * 10, -1, 0},
+                                   .mass = 0.03,
+                                   .material = i % 2};
     }
-    bodies[9] = (Body){.shape = BODY_SHEET,
-                       .cells = {8, 0, 8},
-                       .cell = {0.05, 0, 0.05},
-                       .at = {0.1, 0.34, 0},
-                       .velocity = {0, -2, 0},
-                       .mass = 0.01};
+    bodies[9] = (SimSceneBody){
+        .cells = {8, 0, 8}, .cell = {0.05, 0, 0.05}, .at = {0.1, 0.34, 0}, .velocity = {0, -2, 0}, .mass = 0.01};
     SimScene s;
-    meeting_make(&s, bodies, 10, 2, false);
+    meet(&s, bodies, 10, 0);
     gravity(&s);
     s.contact[0].margin = 0.01;
     for (int p = SIM_F32; p <= SIM_F64; p++) {
@@ -523,7 +479,7 @@ static void test_explosion(void **state) {
         Error err;
         Sim *sim;
         crowd(&one, &scenes, false);
-        meeting_fill(&scenes, SIM_CONTACT_KE, k & 4 ? 1e8 : 1e5);
+        sim_scene_fill(&scenes, SIM_CONTACT_KE, k & 4 ? 1e8 : 1e5);
         scenes.model.dt = 2e-3;
         const SimOptions options = {.precision = k & 1 ? SIM_F64 : SIM_F32, .threads = k & 2 ? 2 : 1};
         const SimRun run = {.steps = 3000,

@@ -87,12 +87,9 @@ static void steps_do_not_wait(void **state) {
 // A fine cloth on one side of a cube: the same two faces are touched by more particles than a block looks through at
 // once.
 static Status fine_cloth(SimScene *s, Error *err) {
-    static const SimBlock blocks[] = {{{1, 1, 1}, {0, -0.106, 0}}, {{69, 0, 69}, {0, 0, 0}}};
-    Status status = sim_scene_blocks(s, blocks, 2, err);
-    for (size_t i = 3 * 8; i < 3 * s->model.particles && status == STATUS_OK; i++)
-        s->values.of[SIM_REST][i] = s->values.of[SIM_POSITION][i] *= 0.015;
-    for (size_t i = 0; i < s->model.springs && status == STATUS_OK; i++) s->values.of[SIM_SPRING_LENGTH][i] *= 0.015;
-    return status;
+    static const SimSceneBody bodies[] = {{.cells = {1, 1, 1}, .at = {0, -0.056, 0}},
+                                          {.cells = {69, 0, 69}, .cell = {0.0015, 0, 0.0015}}};
+    return sim_scene_bodies(s, bodies, 2, 0.007, err);
 }
 
 static void a_face_has_many_particles(void **state) {
@@ -124,8 +121,8 @@ static Status exploding_net(SimScene *s, Error *err) {
 }
 
 static Status exploding_cloth(SimScene *s, Error *err) {
-    static const SimBlock blocks[] = {{{1, 1, 1}, {0.05, -0.104, 0.05}}, {{2, 0, 2}, {0, 0, 0}}};
-    Status status = sim_scene_blocks(s, blocks, 2, err);
+    static const SimSceneBody bodies[] = {{.cells = {1, 1, 1}, .at = {0, -0.054, 0}}, {.cells = {2, 0, 2}}};
+    Status status = sim_scene_bodies(s, bodies, 2, 0.006, err);
     if (status == STATUS_OK) s->values.of[SIM_SPRING_KE][5] = 1e18, s->values.of[SIM_VELOCITY][3 * 12] = 1;
     return status;
 }
