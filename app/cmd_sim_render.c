@@ -142,6 +142,7 @@ static Status add_drawn(Set *set, DatasetWriter *writer, SimScene *scene, Error 
     Status status = fit_free_random(scene, &random, err);
     double *x = calloc(random.count + 1, sizeof *x);
     if (status == STATUS_OK && !x) status = error_no_memory(err, "%s", scene->path);
+    if (status == STATUS_OK) status = draw_check(&random, err);
     progress_start(&progress, &set->line->log, "render", "episodes", 0, (size_t)set->episodes);
     for (long e = 0; e < set->episodes && status == STATUS_OK; e++) {
         Error why;

@@ -22,6 +22,8 @@ enum { DATASET_MAJOR = 1, DATASET_MINOR = 0 };
 typedef enum Split { SPLIT_TRAIN, SPLIT_VAL, SPLIT_TEST, SPLIT_COUNT } Split;
 typedef enum MissingDepth { MISSING_UNKNOWN, MISSING_SKY } MissingDepth; // what a pixel without depth shows
 
+enum { PROPERTIES_MAX = 512 }; // of an episode
+
 typedef struct Property {
     char name[64]; // without "properties/"
     double value;

@@ -10,7 +10,7 @@
 
 #define SMALL_ARRAY_MAX ((size_t)1 << 28) // bytes of cameras, times, states and actions, each
 #define ARENA_MAX ((size_t)1 << 32)       // and of all of them
-enum { TEXT_SIZE = 512, ATTRIBUTES_MAX = 4096, PROPERTIES_MAX = 512 };
+enum { TEXT_SIZE = 512, ATTRIBUTES_MAX = 4096 };
 
 // Reads a whole small array into the arena; *out stays NULL when it is absent. `dims` gets what was found.
 static Status keep_array(Dataset *dataset, const H5Place *group, const char *name, bool required, H5Expect expect,

@@ -121,6 +121,9 @@ static bool create_pixels(DatasetWriter *writer, const EpisodeInfo *info) {
 Status dataset_writer_begin_episode(DatasetWriter *writer, const EpisodeInfo *info, Error *err) {
     char name[16];
     CHECK(writer->group == 0 && info->F > 0 && info->V > 0 && info->H > 0 && info->W > 0);
+    if (info->property_count > PROPERTIES_MAX)
+        return error_set(err, STATUS_BAD_INPUT, "an episode has at most %d properties, not %d", PROPERTIES_MAX,
+                         info->property_count);
     snprintf(name, sizeof name, "%06d", writer->episode_count);
     writer->put = calloc((size_t)info->F * (size_t)info->V, 1);
     if (!writer->put) return error_set(err, STATUS_FAILED, "%s: no memory to write it", writer->draft.path);

@@ -2,37 +2,73 @@
 #include "lab/draw.h"
 
 #include "base/random.h"
+#include "base/stop.h"
 #include "base/vector.h"
 #include "lab/record.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { DRAWS = 1000, SENTENCE_SIZE = 256 };
 #define SHARE 0.02 // of the distance between particles: so deep may an object be inside something
 
-// Metres below a plane, of the particle that is deepest below one.
-static double below_planes(const SimScene *scene) {
+// Metres below a plane, of the particle that is deepest below one, and its number.
+static double below_planes(const SimScene *scene, size_t *particle) {
     const SimModel *m = &scene->model;
     double deepest = 0;
     for (size_t k = 0; k < m->planes; k++)
         for (size_t i = 0; i < m->particles; i++) {
             const double *n = m->plane[k].normal, length = sqrt(vector_dot(n, n));
-            deepest =
-                fmax(deepest, m->plane[k].offset - vector_dot(n, scene->values.of[SIM_POSITION] + 3 * i) / length);
+            const double below = m->plane[k].offset - vector_dot(n, scene->values.of[SIM_POSITION] + 3 * i) / length;
+            if (below <= deepest) continue;
+            deepest = below;
+            *particle = i;
         }
     return deepest;
+}
+
+static const char *object_of(const SimScene *scene, size_t particle) {
+    size_t o = 0;
+    while (o + 1 < scene->object_count && scene->objects[o + 1].particle <= particle) o++;
+    return scene->objects[o].name;
 }
 
 // Whether all starts apart; else why not.
 static bool starts_apart(const SimScene *scene, char why[SENTENCE_SIZE]) {
     const RecordInside inside = record_start(scene);
-    const double below = below_planes(scene);
+    size_t lowest = 0;
+    const double below = below_planes(scene, &lowest);
     if (inside.share > SHARE)
         snprintf(why, SENTENCE_SIZE, "%s starts %.2g m inside another object", inside.object->name, inside.deep);
-    else if (below > 1e-3) snprintf(why, SENTENCE_SIZE, "a particle starts %.2g m below a plane", below);
+    else if (below > 1e-3)
+        snprintf(why, SENTENCE_SIZE, "%s starts %.2g m below a plane", object_of(scene, lowest), below);
     else return true;
     return false;
+}
+
+// The scene with numbers x; an error says that they were drawn.
+static Status read_drawn(const FitFree *f, const double *x, SimScene *out, Error *err) {
+    Error why;
+    const Status status = fit_free_scene(f, x, out, &why);
+    return status == STATUS_OK ? status : error_set(err, status, "random draws what is refused: %s", why.text);
+}
+
+Status draw_check(const FitFree *f, Error *err) {
+    double *x = calloc(f->count + 1, sizeof *x);
+    Status status = x ? STATUS_OK : error_no_memory(err, "%s", f->path);
+    for (int high = 0; high < 2 && status == STATUS_OK; high++) {
+        SimScene scene;
+        for (size_t i = 0; i < f->count; i++) { // not all at one place, where vectors of no length would be refused
+            const RandomKey key = {.purpose = RANDOM_SCENE};
+            const double in = 1e-6 * (double)random_uniform(key, i);
+            x[i] = f->variable[i].low + (f->variable[i].high - f->variable[i].low) * (high ? 1 - in : in);
+        }
+        status = read_drawn(f, x, &scene, err);
+        scene_free(&scene);
+    }
+    free(x);
+    return status;
 }
 
 Status draw_scene(const FitFree *f, uint32_t seed, size_t episode, double *x, SimScene *out, Error *err) {
@@ -41,7 +77,7 @@ Status draw_scene(const FitFree *f, uint32_t seed, size_t episode, double *x, Si
         const RandomKey key = {.seed = seed, .purpose = RANDOM_SCENE, .step = draw, .episode = (uint32_t)episode};
         for (size_t i = 0; i < f->count; i++)
             x[i] = f->variable[i].low + (f->variable[i].high - f->variable[i].low) * (double)random_uniform(key, i);
-        Status status = fit_free_scene(f, x, out, err);
+        Status status = stop_requested() ? stop_error(err) : read_drawn(f, x, out, err);
         if (status != STATUS_OK || starts_apart(out, why)) return status;
         scene_free(out);
     }

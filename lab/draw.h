@@ -5,6 +5,10 @@
 
 #include "lab/fit_free.h"
 
+// Whether the scene's reader takes the numbers that can be drawn: reads it with all near their low, and with all near
+// their high.
+Status draw_check(const FitFree *random, Error *err);
+
 // The scene of an episode: each number of `random` (fit_free_random) uniform between its low and high, into x (count)
 // too; the same for the same seed and episode, whatever was drawn before. Drawn again while an object starts inside
 // another one or below a plane; STATUS_BAD_INPUT when 1000 draws do.

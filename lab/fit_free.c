@@ -93,9 +93,17 @@ static bool can_be_free(const FitFree *f, const SimScene *scene, const Leaf *lea
     FitFree alone = *f;
     double x = v.start;
     Error ignored;
+    SimScene changed;
+    bool read = false;
     alone.variable = &v;
     alone.count = 1;
-    return look_at(&alone, scene, &x, 0, &ignored) == STATUS_OK;
+    if (!f->random) return look_at(&alone, scene, &x, 0, &ignored) == STATUS_OK;
+    for (int sign = -1; sign <= 1 && !read; sign += 2) { // not a count
+        x = v.start + sign * 1e-4 * fmax(fabs(v.start), 1e-2);
+        read = fit_free_scene(&alone, &x, &changed, &ignored) == STATUS_OK;
+        scene_free(&changed);
+    }
+    return read;
 }
 
 // Names the others that can be free; of a long file those further down are not looked at.
@@ -108,6 +116,10 @@ static Status unknown_name(const ArgumentReader *reader, const FitFree *f, const
         if (i >= LOOKED_AT || can_be_free(f, scene, leaves->leaf + i)) words[count++] = leaves->leaf[i].name;
     Status status = words ? argument_unknown(reader, &named, "number of the scene", words, count)
                           : error_no_memory(reader->err, "a fit of %s", reader->name);
+    if (words && f->random) {
+        const Error unknown = *reader->err;
+        status = error_set(reader->err, status, "%s; only numbers that stand in the file can be drawn", unknown.text);
+    }
     free(words);
     return status;
 }
@@ -133,7 +145,7 @@ static Status add_variable(const ArgumentReader *reader, FitFree *out, const Sim
     if (entry->has_start) v->start = entry->start;
     if (entry->has_low) v->low = entry->low;
     if (entry->has_high) v->high = entry->high;
-    if (out->random && entry->has_low && entry->has_high && !entry->has_start) return STATUS_OK;
+    if (out->random && entry->has_low && entry->has_high) return STATUS_OK;
     if (out->random)
         return argument_error(reader, entry->node, "%s: expected {low: .., high: ..}, between which it is drawn",
                               entry->name);
@@ -170,7 +182,7 @@ static Status add_all(const ArgumentReader *reader, FitFree *out, const SimScene
     for (const YamlNode *node = section->list ? section->list->child : NULL; node && status == STATUS_OK;
          node = node->next) {
         bool wanted = !names;
-        status = fit_entry_read(reader, node, &entry);
+        status = fit_entry_read(reader, node, out->random, &entry);
         for (size_t i = 0; i < name_count && status == STATUS_OK; i++) wanted = wanted || !strcmp(names[i], entry.name);
         if (status == STATUS_OK && wanted) status = add_named(reader, out, scene, &entry, leaves);
     }

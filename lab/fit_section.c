@@ -13,7 +13,7 @@ uint32_t fit_kind(const char *word) {
     return 0;
 }
 
-Status fit_entry_read(const ArgumentReader *reader, const YamlNode *node, FitEntry *out) {
+Status fit_entry_read(const ArgumentReader *reader, const YamlNode *node, bool random, FitEntry *out) {
 #define NUMBER(word, field)                                                                                            \
     {                                                                                                                  \
         .key = word, .type = ARG_NUMBER, .offset = offsetof(FitEntry, field), .min = -1e30, .max = 1e30,               \
@@ -21,7 +21,7 @@ Status fit_entry_read(const ArgumentReader *reader, const YamlNode *node, FitEnt
     }
     static const Argument table[] = {NUMBER("low", low), NUMBER("high", high), NUMBER("start", start)};
 #undef NUMBER
-    const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
+    const ArgumentGroup group = {table, sizeof table / sizeof *table - random, out};
     *out = (FitEntry){.node = node, .name = node->key ? node->key : node->text};
     if (!node->key && node->kind != YAML_TEXT) return argument_wrong(reader, node, "names, or a map of them");
     if (!node->key || (node->kind == YAML_TEXT && !*node->text)) return STATUS_OK;

@@ -21,7 +21,7 @@ typedef struct FitEntry {
 
 Status fit_section_read(const ArgumentReader *reader, const YamlNode *root, FitSection *out);
 Status random_section_read(const ArgumentReader *reader, const YamlNode *root, FitSection *out);
-// An entry of the list, a name or a name with its start and bounds.
-Status fit_entry_read(const ArgumentReader *reader, const YamlNode *node, FitEntry *out);
+// An entry of the list, a name or a name with its start and bounds; `random`: with its bounds alone.
+Status fit_entry_read(const ArgumentReader *reader, const YamlNode *node, bool random, FitEntry *out);
 
 #endif

@@ -77,8 +77,21 @@ wrong 'random: {ball.positon.z: {low: 0, high: 1}}' 'unknown number of the scene
 wrong 'random: {ball.position.z: {low: 0}}' 'ball.position.z: expected {low: .., high: ..}'
 wrong 'random: {ball.position.z: {low: 1, high: 0}}' 'low 1 is not below high 0'
 wrong 'random: [ball.density]' 'random: expected a map of numbers'
+wrong 'random: {ball.position.z: {low: 0, high: 1, start: 0.5}}' 'unknown key "start"'
+wrong 'random: {ball.bending.k_e: {low: 0, high: 1}}' 'only numbers that stand in the file can be drawn'
+wrong 'random: {camera.front.eye: {low: 0, high: 1}}\ncameras: {front: {eye: [0, -2, 1], look_at: [0, 0, 0]}}' 'did you mean "cameras.front.eye.'
+# Wrong ranges are found before the first episode, however seldom such a number is drawn.
+for range in 'ground.mu: {low: 0, high: 1001}' 'ground.mu: {low: -0.001, high: 0.5}' 'ball.sphere.cells: {low: 2, high: 4}' 'frames: {low: 1, high: 9}'; do
+  scene "random: {$range}"
+  expect 2 "" "random draws what is refused: $folder/scene.yaml:" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --episodes 2
+done
+# Directions may be drawn around none.
+scene 'random: {lights.0.direction: {low: 0, high: 1}}\nlights: [{direction: [0, 0, 1]}]\npicture: {size: [16, 16]}'
+expect 0 "2 episodes" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/lights.h5" -q --episodes 2
+scene 'random: {values.ball.mass: {low: 0.01, high: 0.02}}\npicture: {size: [16, 16]}' -e 's/cells: 3/cells: 5/'
+expect 2 "" "an episode has at most 512 properties, not" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --episodes 2
 scene 'random: {ball.position.z: {low: 0, high: 0.1}}'
-expect 2 "" "1000 draws of episode 0 do not start apart: a particle starts" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --episodes 2
+expect 2 "" "1000 draws of episode 0 do not start apart: ball starts" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --episodes 2
 [ ! -e "$folder/x.h5" ] || fail "a data set without episodes was left behind"
 expect 2 "" "data.hdf5: expected a data set's name to end in .h5, found .hdf5" "$VPD" sim render "$folder/short.yaml" -o "$folder/data.hdf5"
 expect 2 "" "a.xyz: expected a name that ends in .gif or .mp4 (a film), or a folder for PNG pictures, found .xyz" "$VPD" sim render "$folder/short.yaml" -o "$folder/a.xyz"
