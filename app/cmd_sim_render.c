@@ -125,7 +125,7 @@ typedef struct Set {
     size_t frames;       // of all
 } Set;
 
-// An episode of the scene, or of another one with numbers x; *scene is the one that was drawn last.
+// An episode of the scene, in which the numbers of `drawn` are x.
 static Status add_episode(Set *set, DatasetWriter *writer, SimScene *scene, const FitFree *drawn, const double *x,
                           Error *err) {
     Footage footage = {0};
@@ -239,9 +239,9 @@ const Command command_sim_render = {
     .min_arguments = 1,
     .max_arguments = 1,
     .flags = flags,
-    .details = "The scene's cameras, lights and picture say what is seen (docs/simulator.md); without them, one camera "
-               "sees the whole motion.\nA data set holds colour, depth, masks, and state/* with every "
-               "particle.\n--episodes N draws each number of "
-               "the scene's section random anew between its low and high, N times.",
+    .details =
+        "The scene's cameras, lights and picture say what is seen (docs/simulator.md); without them, one camera "
+        "sees the whole motion.\nA data set holds colour, depth, masks, and state/* with every particle. --episodes N "
+        "draws the numbers of\nthe scene's section random N times, each between its low and high.",
     .run = run,
 };
