@@ -8,10 +8,12 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "base/stop.h"
+#include "base/vector.h"
 #include "infer/video.h"
 #include "lab/draw.h"
 #include "lab/footage.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +124,20 @@ typedef struct Set {
     const SimOptions *on;
     Split split;
     long episodes, seed; // episodes 0: the scene as it stands
+    long episode;        // that is written
     size_t frames;       // of all
+    double fastest;      // m/s, particle of all frames
+    long fastest_in;     // its episode
 } Set;
+
+static void note_motion(Set *set, const SimScene *scene, const Footage *footage) {
+    set->frames += footage->frames;
+    for (size_t i = 0; i < footage->frames * scene->model.particles; i++) {
+        const double *u = footage->velocity + 3 * i, speed = sqrt(vector_dot(u, u));
+        if (speed > set->fastest) set->fastest_in = set->episode;
+        set->fastest = fmax(set->fastest, speed);
+    }
+}
 
 // An episode of the scene, in which the numbers of `drawn` are x.
 static Status add_episode(Set *set, DatasetWriter *writer, SimScene *scene, const FitFree *drawn, const double *x,
@@ -131,7 +145,7 @@ static Status add_episode(Set *set, DatasetWriter *writer, SimScene *scene, cons
     Footage footage = {0};
     Status status = footage_run(scene, set->on, &footage, err);
     if (status == STATUS_OK) status = footage_add(writer, scene, &footage, set->split, drawn, x, set->on, err);
-    set->frames += footage.frames;
+    if (status == STATUS_OK) note_motion(set, scene, &footage);
     footage_free(&footage);
     return status;
 }
@@ -146,6 +160,7 @@ static Status add_drawn(Set *set, DatasetWriter *writer, SimScene *scene, Error 
     progress_start(&progress, &set->line->log, "render", "episodes", 0, (size_t)set->episodes);
     for (long e = 0; e < set->episodes && status == STATUS_OK; e++) {
         Error why;
+        set->episode = e;
         SimScene other;
         status = draw_scene(&random, (uint32_t)set->seed, (size_t)e, x, &other, err);
         if (status != STATUS_OK) break;
@@ -175,15 +190,18 @@ static Status write_set(Set *set, SimScene *scene, const char *out, Error *err) 
 
 static Status tell(const CommandLine *line, const char *out, const SimScene *scene, const Set *set, Error *err) {
     const ScenePicture *p = &scene->picture;
-    char episodes[48] = "";
-    json_t *object = json_pack("{s:[s] s:I s:i s:i s:i}", "written", out, "frames", (json_int_t)set->frames, "cameras",
-                               (int)p->cameras, "width", p->W, "height", p->H);
+    char episodes[48] = "", which[48] = "";
+    json_t *object = json_pack("{s:[s] s:I s:i s:i s:i s:f}", "written", out, "frames", (json_int_t)set->frames,
+                               "cameras", (int)p->cameras, "width", p->W, "height", p->H, "fastest", set->fastest);
     if (set->episodes) {
         json_object_set_new(object, "episodes", json_integer(set->episodes));
+        json_object_set_new(object, "fastest_in", json_integer(set->fastest_in));
         snprintf(episodes, sizeof episodes, "%ld episodes, ", set->episodes);
+        snprintf(which, sizeof which, " (episode %ld)", set->fastest_in);
     }
-    return result_tell(line, object, RESULT_STDOUT, err, "%s: %s%zu frames of %zu camera%s, %d x %d pixels", out,
-                       episodes, set->frames, p->cameras, p->cameras == 1 ? "" : "s", p->W, p->H);
+    return result_tell(line, object, RESULT_STDOUT, err,
+                       "%s: %s%zu frames of %zu camera%s, %d x %d pixels, particles up to %.3g m/s fast%s", out,
+                       episodes, set->frames, p->cameras, p->cameras == 1 ? "" : "s", p->W, p->H, set->fastest, which);
 }
 
 static Status read_set(const CommandLine *line, const SimScene *scene, Set *out, Error *err) {
@@ -223,7 +241,7 @@ static Status run(const CommandLine *line, Error *err) {
     else if (status == STATUS_OK) {
         status = footage_run(&scene, &on, &footage, err);
         if (status == STATUS_OK) status = write_film(&scene, &footage, &on, out, err);
-        set.frames = footage.frames;
+        if (status == STATUS_OK) note_motion(&set, &scene, &footage);
     }
     if (status == STATUS_OK) status = tell(line, out, &scene, &set, err);
     footage_free(&footage);

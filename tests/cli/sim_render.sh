@@ -69,6 +69,11 @@ property() { # SET NUMBER: of each episode
 }
 [ "$(property many ball.position.z | head -2)" = "$(property two ball.position.z)" ] || fail "the same seed drew other numbers"
 [ "$(property other ball.position.z)" != "$(property two ball.position.z)" ] || fail "another seed drew the same numbers"
+# What flew apart is seen by its speed, and by the episode in which it is.
+scene 'random: {ball.velocity.x: {low: 1, high: 2}}\nfit: {free: [ball.density]}\npicture: {size: [16, 16]}' -e 's/spin:.*/contact: ground/'
+expect 0 "particles up to" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/fast.h5" -q --episodes 3
+grep -q "m/s fast (episode [012])" "$folder/stdout" || fail "no episode is named: $(cat "$folder/stdout")"
+expect 0 '"fastest":' "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/fast.h5" -q --json --force
 [ "$(property many ground.mu | sort -u | wc -l)" = 4 ] || fail "not all episodes differ"
 expect 2 "" "--episodes: needs a data set (.h5) as --output" "$VPD" sim render "$folder/scene.yaml" -o "$folder/many.gif" --episodes 2
 expect 2 "" "--seed is of the numbers of --episodes" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --seed 2
