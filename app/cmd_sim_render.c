@@ -196,7 +196,7 @@ static Status tell(const CommandLine *line, const char *out, const SimScene *sce
     if (set->episodes) {
         json_object_set_new(object, "episodes", json_integer(set->episodes));
         json_object_set_new(object, "fastest_in", json_integer(set->fastest_in));
-        snprintf(episodes, sizeof episodes, "%ld episodes, ", set->episodes);
+        snprintf(episodes, sizeof episodes, "%ld episode%s, ", set->episodes, set->episodes == 1 ? "" : "s");
         snprintf(which, sizeof which, " (episode %ld)", set->fastest_in);
     }
     return result_tell(line, object, RESULT_STDOUT, err,

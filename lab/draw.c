@@ -13,12 +13,13 @@
 enum { DRAWS = 1000, SENTENCE_SIZE = 256 };
 #define SHARE 0.02 // of the distance between particles: so deep may an object be inside something
 
-// Metres below a plane, of the particle that is deepest below one, and its number.
+// Metres below a plane, of the free particle that is deepest below one, and its number.
 static double below_planes(const SimScene *scene, size_t *particle) {
     const SimModel *m = &scene->model;
     double deepest = 0;
     for (size_t k = 0; k < m->planes; k++)
         for (size_t i = 0; i < m->particles; i++) {
+            if (m->fixed[i]) continue;
             const double *n = m->plane[k].normal, length = sqrt(vector_dot(n, n));
             const double below = m->plane[k].offset - vector_dot(n, scene->values.of[SIM_POSITION] + 3 * i) / length;
             if (below <= deepest) continue;

@@ -98,6 +98,9 @@ expect 2 "" "an episode has at most 512 properties, not" "$VPD" sim render "$fol
 scene 'random: {ball.position.z: {low: 0, high: 0.1}}'
 expect 2 "" "1000 draws of episode 0 do not start apart: ball starts" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --episodes 2
 [ ! -e "$folder/x.h5" ] || fail "a data set without episodes was left behind"
+# What is fixed may stand in the ground.
+scene 'random: {ball.velocity.x: {low: 0, high: 0.1}}\npicture: {size: [16, 16]}' -e 's/position:.*/position: [0, 0, 0]/' -e 's/spin:.*/fixed: {min: [-1, -1, -1], max: [1, 1, 1]}/'
+expect 0 "1 episode, 11 frames" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/fixed.h5" -q --episodes 1
 expect 2 "" "data.hdf5: expected a data set's name to end in .h5, found .hdf5" "$VPD" sim render "$folder/short.yaml" -o "$folder/data.hdf5"
 expect 2 "" "a.xyz: expected a name that ends in .gif or .mp4 (a film), or a folder for PNG pictures, found .xyz" "$VPD" sim render "$folder/short.yaml" -o "$folder/a.xyz"
 [ ! -e "$folder/data.hdf5" ] && [ ! -e "$folder/a.xyz" ] || fail "a folder was made"
