@@ -151,17 +151,11 @@ static Status fill_size(Fill *fill, const char *name, Error *err) {
                      fill->cell, cells, MESH_ITEMS_MAX);
 }
 
-// More than a tenth off the surface's volume: its pyramids on the triangles, from the first vertex.
+// More than a tenth off the surface's volume.
 static void note_volume(const Fill *fill, const char *name) {
     const Mesh *s = fill->surface, *made = fill->mesh;
-    double closed = 0, filled = (double)made->T / 5 * fill->cell * fill->cell * fill->cell;
-    for (size_t f = 0; f < s->F; f++) {
-        double edge[3][3], normal[3];
-        for (int v = 0; v < 3; v++) vector_between(s->position, 0, s->triangle[3 * f + (size_t)v], edge[v]);
-        vector_cross(edge[0], edge[1], normal);
-        closed += vector_dot(normal, edge[2]) / 6;
-    }
-    closed = fabs(closed);
+    const double filled = (double)made->T / 5 * fill->cell * fill->cell * fill->cell,
+                 closed = fabs(vector_enclosed(s->position, 0, s->triangle, s->F));
     if (fabs(filled - closed) > closed / 10)
         snprintf(fill->mesh->note, sizeof fill->mesh->note,
                  "%.300s: fill: cells of %g m make a volume of %.3g m^3, and the surface holds %.3g m^3; smaller ones "

@@ -46,13 +46,12 @@ static bool is_closed(const int32_t *face, size_t faces, Edge *edge) {
 
 // 1: faces point outwards; -1: inwards; 0: they enclose nothing, like a sheet with faces on both sides.
 static int direction_of(const int32_t *face, size_t faces, const double *rest) {
-    double all = 0, reach = 0;
+    const double all = 6 * vector_enclosed(rest, face[0], face, faces);
+    double reach = 0;
     for (size_t f = 0; f < faces; f++) {
-        double e[3][3], across[3];
-        for (size_t j = 0; j < 3; j++) vector_between(rest, face[0], face[3 * f + j], e[j]);
-        vector_cross(e[0], e[1], across);
-        all += vector_dot(across, e[2]);
-        reach = fmax(reach, vector_dot(e[0], e[0]));
+        double e[3];
+        vector_between(rest, face[0], face[3 * f], e);
+        reach = fmax(reach, vector_dot(e, e));
     }
     return fabs(all) > 1e-9 * reach * sqrt(reach) ? all > 0 ? 1 : -1 : 0;
 }
