@@ -53,8 +53,11 @@ SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, siz
                                   body->closed ? NUM(1e18) : 2 * (real)t->reach, known ? t->guess[row] : -1};
         const SimNearest nearest = sim_nearest(t, body, box, records, &search);
         t->guess[row] = nearest.face < 0 ? body->face : nearest.face;
-        if (t->clear) t->clear[row] = nearest.face < 0 ? moved + 0.99 * t->reach - 2 * (double)sim_rounding(t, box) : 0;
-        if (nearest.face < 0) continue;
+        const double unsure = 2 * (double)sim_rounding(t, box);
+        if (nearest.face < 0) {
+            if (t->clear) t->clear[row] = moved + 0.99 * t->reach - unsure;
+            continue;
+        }
         const real side = sim_side(t, body, records, x, nearest);
         int32_t vertex[4];
         real places[4][3], rates[4][3];
@@ -62,7 +65,7 @@ SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, siz
         sim_touch_vertices(t, point, nearest.face, vertex);
         sim_touch_places(records, vertex, places, rates);
         sim_touch_point(nearest.on, side, places, &at);
-        if (t->clear) t->clear[row] = moved + 0.99 * ((double)at.gap - t->reach) - 2 * (double)sim_rounding(t, box);
+        if (t->clear) t->clear[row] = moved + 0.99 * ((double)at.gap - t->reach) - unsure;
         if (sim_touch_contact(t, vertex[0], vertex[1]).margin - at.gap > 0)
             touch[count++] = (SimTouch){nearest.face, (int16_t)nearest.on, (int16_t)side, (float)at.gap};
     }
