@@ -3,10 +3,8 @@
 
 #include "base/random.h"
 #include "base/stop.h"
-#include "base/vector.h"
 #include "lab/record.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,8 +18,8 @@ static double below_planes(const SimScene *scene, size_t *particle) {
     for (size_t k = 0; k < m->planes; k++)
         for (size_t i = 0; i < m->particles; i++) {
             if (m->fixed[i]) continue;
-            const double *n = m->plane[k].normal, length = sqrt(vector_dot(n, n));
-            const double below = m->plane[k].offset - vector_dot(n, scene->values.of[SIM_POSITION] + 3 * i) / length;
+            const double below =
+                m->plane[k].offset - scene_height(&m->plane[k], scene->values.of[SIM_POSITION] + 3 * i);
             if (below <= deepest) continue;
             deepest = below;
             *particle = i;

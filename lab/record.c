@@ -21,8 +21,7 @@ static bool touches(const SimModel *m, size_t i, const double position[3]) {
     for (size_t k = 0; k < m->planes; k++) {
         const SimPlane *plane = m->plane + k;
         const SimMaterial *a = m->contacts + (m->material ? m->material[i] : 0), *b = m->contacts + plane->material;
-        const double length = sqrt(vector_dot(plane->normal, plane->normal));
-        if (plane->offset + (a->margin + b->margin) / 2 > vector_dot(plane->normal, position) / length) return true;
+        if (plane->offset + (a->margin + b->margin) / 2 > scene_height(plane, position)) return true;
     }
     return false;
 }
@@ -50,15 +49,22 @@ void record_note_inside(const SimScene *scene, const double *gap, RecordInside *
     }
 }
 
+// A simulation that is asked for touches alone, so it has no elements.
+static Status open_probe(const SimScene *scene, SimPrecision precision, Sim **out, Error *err) {
+    const SimOptions options = {.precision = precision, .threads = 1};
+    SimModel model = scene->model;
+    model.springs = model.tets = model.hinges = 0;
+    Status status = sim_open(&model, &options, out, err);
+    return status == STATUS_OK ? sim_set(*out, &scene->values, err) : status;
+}
+
 RecordInside record_start(const SimScene *scene) {
-    const SimOptions options = {.precision = SIM_F64, .threads = 1};
     const SimModel *m = &scene->model;
     RecordInside out = {0};
     Error ignored; // what is wrong with the scene is told where it is run
     Sim *sim = NULL;
     double *gap = m->faces ? malloc(m->scenes * m->particles * sizeof *gap) : NULL;
-    if (gap && sim_open(m, &options, &sim, &ignored) == STATUS_OK &&
-        sim_set(sim, &scene->values, &ignored) == STATUS_OK &&
+    if (gap && open_probe(scene, SIM_F64, &sim, &ignored) == STATUS_OK &&
         sim_touching(sim, scene->values.of[SIM_POSITION], gap, &ignored) == STATUS_OK)
         record_note_inside(scene, gap, &out);
     sim_close(sim);
@@ -162,16 +168,6 @@ static Status add_cameras(const SimScene *scene, RolloutFile *file, Error *err) 
     return STATUS_OK;
 }
 
-static Status open_probe(Record *record, Error *err) {
-    const SimScene *scene = record->scene;
-    SimOptions options = scene_options(scene);
-    options.threads = 1;
-    if (!scene->model.faces) return STATUS_OK;
-    if (!record->gap) return error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
-    Status status = sim_open(&scene->model, &options, &record->probe, err);
-    return status == STATUS_OK ? sim_set(record->probe, &scene->values, err) : status;
-}
-
 Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, RecordInside *worst, Error *err) {
     Record record = {.scene = scene,
                      .file = out,
@@ -187,7 +183,9 @@ Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, Recor
     if (status == STATUS_OK) status = add_surface(scene, out, err);
     if (status == STATUS_OK) status = scene_failed(scene, sim_open(&scene->model, &options, &sim, err), err);
     if (status == STATUS_OK) status = scene_failed(scene, sim_set(sim, &scene->values, err), err);
-    if (status == STATUS_OK) status = open_probe(&record, err);
+    if (status == STATUS_OK && scene->model.faces)
+        status = record.gap ? open_probe(scene, scene->precision, &record.probe, err)
+                            : error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
     if (status == STATUS_OK) status = scene_failed(scene, sim_rollout(sim, &run, err), err);
     sim_close(sim);
     sim_close(record.probe);

@@ -3,6 +3,7 @@
 #ifndef VPD_LAB_SCENE_H
 #define VPD_LAB_SCENE_H
 
+#include "base/vector.h"
 #include "lab/mesh.h"
 #include "raster/raster.h"
 #include "sim/sim.h"
@@ -76,6 +77,10 @@ static inline void scene_grow_box(double box[6], const double at[3]) {
         if (at[c] < box[c]) box[c] = at[c];
         if (at[c] > box[3 + c]) box[3 + c] = at[c];
     }
+}
+// Along a plane's normal of length 1: the particle is above the plane where this is more than its offset.
+static inline double scene_height(const SimPlane *plane, const double at[3]) {
+    return vector_dot(plane->normal, at) / sqrt(vector_dot(plane->normal, plane->normal));
 }
 // From the scene's axes to those of rollout files and data sets, whose z is up. *out may be *in.
 void scene_turn(const SimScene *scene, const double in[3], double out[3]);

@@ -204,7 +204,7 @@ static void find_box(SimScene *scene) {
         scene_grow_box(box, x);
         for (size_t p = 0; p < m->planes; p++) {
             const double *n = m->plane[p].normal, length = sqrt(vector_dot(n, n));
-            const double below = vector_dot(n, x) / length - m->plane[p].offset;
+            const double below = scene_height(&m->plane[p], x) - m->plane[p].offset;
             const double foot[3] = {x[0] - below * n[0] / length, x[1] - below * n[1] / length,
                                     x[2] - below * n[2] / length};
             if (n[scene->y_up ? 1 : 2] > 0.7 * length) scene_grow_box(box, foot);
@@ -255,10 +255,8 @@ static bool is_before_planes(const SimScene *scene, const double box[6], double 
     SceneCamera camera;
     stand(scene, box, turn, &camera);
     const double *pose = camera.world_from_camera, eye[3] = {pose[3], pose[7], pose[11]};
-    for (size_t p = 0; p < scene->model.planes; p++) {
-        const double *n = scene->model.plane[p].normal;
-        if (!(vector_dot(n, eye) / sqrt(vector_dot(n, n)) > scene->model.plane[p].offset)) return false;
-    }
+    for (size_t p = 0; p < scene->model.planes; p++)
+        if (!(scene_height(&scene->model.plane[p], eye) > scene->model.plane[p].offset)) return false;
     return true;
 }
 
