@@ -76,6 +76,39 @@ static Status check_bodies(const SimModel *model, Error *err) {
     return STATUS_OK;
 }
 
+// Of elements of a kind, the first that holds a particle of a rigid body.
+static Status check_not_rigid(const SimModel *model, SimKind kind, Error *err) {
+    const size_t corners = sim_corners(kind);
+    for (size_t i = 0; i < corners * sim_elements(model, kind); i++) {
+        const int32_t at = sim_element_particles(model, kind)[i];
+        if (model->rigid[at] >= 0)
+            return error_set(err, STATUS_BAD_INPUT, "%s %zu: particle %d belongs to rigid body %d", kind_names[kind],
+                             i / corners, at, model->rigid[at]);
+    }
+    return STATUS_OK;
+}
+
+static Status check_rigid(const SimModel *model, Error *err) {
+    size_t members = 0;
+    Status status = STATUS_OK;
+    for (size_t i = 0; i < model->particles && model->rigid; i++) {
+        if (model->rigid[i] < -1 || (model->rigid[i] >= 0 && (size_t)model->rigid[i] >= model->rigids))
+            return error_set(err, STATUS_BAD_INPUT, "particle %zu: there is no rigid body %d, only %zu of them", i,
+                             model->rigid[i], model->rigids);
+        members += model->rigid[i] >= 0;
+        if (model->rigid[i] >= 0 && model->fixed && model->fixed[i])
+            return error_set(err, STATUS_BAD_INPUT, "particle %zu of rigid body %d is fixed", i, model->rigid[i]);
+        if (model->inertia && !isfinite(model->inertia[i]))
+            return error_set(err, STATUS_BAD_INPUT, "particle %zu: its share in the inertia is not finite", i);
+    }
+    if (members < 3 * model->rigids)
+        return error_set(err, STATUS_BAD_INPUT, "%zu rigid bodies of %zu particles: each needs three", model->rigids,
+                         members);
+    for (int k = 0; k < SIM_KINDS && status == STATUS_OK && model->rigid; k++)
+        status = check_not_rigid(model, (SimKind)k, err);
+    return status;
+}
+
 Status sim_check_model(const SimModel *model, Error *err) {
     Status status = check_sizes(model, err);
     for (int k = 0; k < SIM_KINDS && status == STATUS_OK; k++)
@@ -83,6 +116,7 @@ Status sim_check_model(const SimModel *model, Error *err) {
                                sim_elements(model, (SimKind)k), sim_corners((SimKind)k), err);
     if (status == STATUS_OK) status = check_corners(model, "face", model->face, model->faces, 3, err);
     if (status == STATUS_OK) status = check_bodies(model, err);
+    if (status == STATUS_OK) status = check_rigid(model, err);
     return status == STATUS_OK ? check_contact(model, err) : status;
 }
 

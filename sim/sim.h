@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The differentiable simulator: particles, springs, tetrahedra, bending hinges, contact with planes and between bodies,
-// and the exact gradient of a rollout.
+// The differentiable simulator: particles, springs, tetrahedra, bending hinges, rigid bodies, contact with planes and
+// between bodies, and the exact gradient of a rollout.
 //
 //     sim_open(&model, &options, &sim, err);      what never changes: who is joined to whom, planes, the time step
 //     sim_set(sim, &values, err);                 parameters: masses, stiffnesses, gravity, .. (sim/values.h)
@@ -48,6 +48,7 @@ typedef struct SimModel {
     size_t particles; // N, at least 1
     size_t springs, tets, hinges, planes, materials;
     size_t faces;                // above 0: bodies meet
+    size_t rigids;               // rigid bodies
     double dt;                   // seconds, above 0
     SimDamping damping;          // of tets
     const uint8_t *fixed;        // (N) 1: fixed; NULL: none is
@@ -61,6 +62,11 @@ typedef struct SimModel {
     // of the face's first corner among them.
     const int32_t *face; // (faces,3) triangles of one body each; outwards where they enclose it
     const int32_t *body; // (N) number of the body that a particle belongs to; read only when there are faces
+    // Particles of a rigid body keep their distances. They belong to no element, and none of them is fixed.
+    const int32_t *rigid; // (N) number of the rigid body that a particle belongs to, -1: none; NULL: none does
+    // (N) share of a particle's mass m that counts in its rigid body's inertia: the second moment about the centre of
+    // mass is the sum of share m r r'. Below 1 where particles lie on the surface of a solid. NULL: 1, point masses.
+    const double *inertia;
 } SimModel;
 
 typedef struct SimOptions {
