@@ -25,6 +25,8 @@ Status sim_scene_allocate(SimScene *s, const SimModel *counts, Error *err) {
     s->model.material = s->material = zeroed(&s->memory, counts->particles, sizeof(int32_t), &ok);
     s->model.face = s->face = zeroed(&s->memory, 3 * counts->faces, sizeof(int32_t), &ok);
     s->model.body = s->body = zeroed(&s->memory, counts->particles, sizeof(int32_t), &ok);
+    s->model.rigid = s->rigid = zeroed(&s->memory, counts->particles, sizeof(int32_t), &ok);
+    s->model.inertia = s->inertia = zeroed(&s->memory, counts->particles, sizeof(double), &ok);
     for (int v = 0; v < SIM_VALUES; v++)
         s->values.of[v] = zeroed(&s->memory, sim_value_count(counts, 0, (SimValue)v), sizeof(double), &ok);
     return ok ? STATUS_OK
@@ -45,6 +47,8 @@ Status sim_scene_repeat(const SimScene *one, size_t scenes, SimScene *out, Error
     memcpy(out->material, one->material, counts.particles * sizeof *out->material);
     memcpy(out->face, one->face, 3 * counts.faces * sizeof *out->face);
     memcpy(out->body, one->body, counts.particles * sizeof *out->body);
+    memcpy(out->rigid, one->rigid, counts.particles * sizeof *out->rigid);
+    memcpy(out->inertia, one->inertia, counts.particles * sizeof *out->inertia);
     for (SimValue v = 0; v < SIM_VALUES; v++) {
         const size_t each = sim_value_count(&one->model, 0, v);
         for (size_t b = 0; b < scenes && each; b++)
@@ -67,10 +71,12 @@ static size_t body_springs(const size_t n[3]) {
     return n[1] || !n[2] ? 0 : n[0] * (n[2] + 1) + n[2] * (n[0] + 1) + n[0] * n[2];
 }
 
-static void count_body(const size_t n[3], SimModel *sum) {
+static void count_body(const SimSceneBody *b, SimModel *sum) {
+    const size_t *n = b->cells;
     sum->particles += body_particles(n);
     sum->springs += body_springs(n);
-    sum->tets += 5 * n[0] * n[1] * n[2];
+    sum->tets += b->rigid ? 0 : 5 * n[0] * n[1] * n[2];
+    sum->rigids += b->rigid;
     sum->faces += (n[1] ? 4 : 2) * (n[0] * n[1] + n[1] * n[2] + n[2] * n[0]);
 }
 
@@ -89,13 +95,14 @@ static void add_particles(SimScene *s, const SimSceneBody *b, size_t first) {
     const size_t x = b->cells[0] + 1, y = b->cells[1] + 1;
     for (size_t i = 0; i < body_particles(b->cells); i++) {
         const size_t at[3] = {i % x, i / x % y, i / x / y}, particle = first + i;
-        double from[3], turned[3];
+        double from[3], turned[3], around[3];
         for (size_t c = 0; c < 3; c++) from[c] = ((double)at[c] - (double)b->cells[c] / 2) * body_cell(b, c);
         sim_scene_turn(b->turn, from, turned);
+        vector_cross(b->spin, turned, around);
         for (size_t c = 0; c < 3; c++) {
             s->values.of[SIM_POSITION][3 * particle + c] = s->values.of[SIM_REST][3 * particle + c] =
                 b->at[c] + turned[c];
-            s->values.of[SIM_VELOCITY][3 * particle + c] = b->velocity[c];
+            s->values.of[SIM_VELOCITY][3 * particle + c] = b->velocity[c] + around[c];
         }
         s->values.of[SIM_MASS][particle] = b->mass > 0 ? b->mass : b->cells[1] ? 0 : 0.01;
         s->fixed[particle] = b->fixed;
@@ -114,7 +121,7 @@ static void add_tets(SimScene *s, const SimSceneBody *b, const SimModel *first) 
         const size_t cube[3] = {i / 5 % n[0], i / 5 / n[0] % n[1], i / 5 / n[0] / n[1]};
         const unsigned mirror = (cube[0] + cube[1] + cube[2]) & 1;
         size_t at[4][3];
-        int32_t *tet = s->tet + 4 * (first->tets + i);
+        int32_t tet[4];
         for (size_t j = 0; j < 4; j++) {
             const size_t k = mirror && j > 1 ? 5 - j : j; // a mirrored one has its last two exchanged
             const unsigned corner = tets[i % 5][k] ^ mirror;
@@ -122,6 +129,7 @@ static void add_tets(SimScene *s, const SimSceneBody *b, const SimModel *first) 
             tet[j] = (int32_t)(first->particles + (at[j][2] * (n[1] + 1) + at[j][1]) * (n[0] + 1) + at[j][0]);
             s->values.of[SIM_MASS][tet[j]] += cube_mass / (i % 5 == 4 ? 3 : 6) / 4;
         }
+        if (!b->rigid) memcpy(s->tet + 4 * (first->tets + i), tet, sizeof tet);
         for (int k = 0; k < 12; k++) { // a side whose corners all lie in one side of the block
             const int *f = sides[k / 3], c = k % 3;
             const size_t level = at[f[0]][c];
@@ -163,16 +171,20 @@ static Status make(SimScene *s, const SimSceneBody *bodies, size_t count, SimMod
         [SIM_TET_MU] = 5e4, [SIM_TET_LAMBDA] = 5e4, [SIM_TET_KD] = 10, [SIM_SPRING_KE] = 1000, [SIM_SPRING_KD] = 0.1};
     SimModel next = {0};
     counts.scenes = 1, counts.dt = 1e-4;
-    for (size_t b = 0; b < count; b++) count_body(bodies[b].cells, &counts);
+    for (size_t b = 0; b < count; b++) count_body(&bodies[b], &counts);
     Status status = sim_scene_allocate(s, &counts, err);
     if (status != STATUS_OK) return status;
     for (size_t b = 0; b < count; b++) {
         const SimModel first = next;
-        count_body(bodies[b].cells, &next);
+        count_body(&bodies[b], &next);
         add_particles(s, &bodies[b], first.particles);
         add_tets(s, &bodies[b], &first);
         if (next.springs > first.springs) add_sheet(s, bodies[b].cells, first);
-        for (size_t i = first.particles; i < next.particles; i++) s->body[i] = (int32_t)b;
+        for (size_t i = first.particles; i < next.particles; i++) {
+            s->body[i] = (int32_t)b;
+            s->rigid[i] = bodies[b].rigid ? (int32_t)first.rigids : -1;
+            s->inertia[i] = 1.0 / 3;
+        }
     }
     for (SimValue v = 0; v < SIM_VALUES; v++)
         if (values[v] > 0) sim_scene_fill(s, v, values[v]);

@@ -15,7 +15,8 @@ typedef struct SimScene {
     uint8_t *fixed;
     SimPlane *plane;
     SimMaterial *contact;
-    int32_t *material, *face, *body;
+    int32_t *material, *face, *body, *rigid;
+    double *inertia;
 } SimScene;
 
 // Arrays for a model whose counts are set, zeroed; elements and values are the caller's to fill.
@@ -33,8 +34,10 @@ typedef struct SimSceneBody {
     double at[3];    // of the middle
     double turn[3];  // rotation vector, about the middle
     double velocity[3];
-    double mass; // kg of each particle; 0: solids have 1000 kg/m3, others 10 g a particle
+    double spin[3]; // rad/s, about the middle
+    double mass;    // kg of each particle; 0: solids have 1000 kg/m3, others 10 g a particle
     bool fixed;
+    bool rigid; // a solid without tets; particles have a third of their masses in the inertia, as those of a cube do
     int32_t material;
 } SimSceneBody;
 

@@ -86,7 +86,7 @@ static void reverse(SimTeam *team, int thread, void *context) {
 
 static Status allocate_back(Sim *sim, const SimRun *run, Reverse *r, Error *err) {
     const SimTopology *t = &sim->topology;
-    const size_t bytes = (size_t)sim->backend->real_bytes, padded = t->vertex_blocks * t->lanes;
+    const size_t bytes = (size_t)sim->backend->real_bytes, padded = sim_padded(t);
     SimBack *b = &sim->back;
     if (!b->vertex) {
         Status status = sim_pack_allocate(sim, b->element, &b->vertex, &b->contact, err);

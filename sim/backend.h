@@ -23,6 +23,12 @@ typedef struct SimChunk {
     int32_t slot, vertices; // its first slot, and how many
 } SimChunk;
 
+// A rigid body has vertex blocks of its own.
+typedef struct SimRigid {
+    int32_t vertex, vertices; // its first vertex, and how many
+    int32_t body;             // of SimTouching, where bodies meet
+} SimRigid;
+
 // What the particles of one body meet of the others in its scene.
 typedef struct SimBody {
     int32_t first, bodies; // of its scene
@@ -64,6 +70,7 @@ typedef struct SimTouching {
     int32_t *guess;        // (points, SIM_TOUCHES) faces that were nearest, -1: none
     double *clear;         // (points, SIM_TOUCHES) no touch before both bodies have moved so far; NULL: not known
     double *speed, *moved; // (bodies) the largest of a particle in m/s, and metres of all steps so far
+    double *angle;         // (bodies) by which a rigid body turned in the last step; NULL: not known
     void *part;            // (points, SIM_TOUCHES, 4, SIM_RECORD) of the particle and of the face's corners: forces; or
                            // what an adjoint adds to dLoss/d(record)
     void *slope;           // (points, SIM_TOUCHES, SIM_QUAD) dLoss/d(k_e, k_d, k_f, mu)
@@ -84,6 +91,9 @@ typedef struct SimPacked {
     const double (*plane)[4];            // unit normal, offset
     size_t planes;
     SimTouching touching;
+    const SimRigid *rigid; // (rigids)
+    size_t rigids;
+    double (*rigid_mass)[2]; // (vertices) kg, and what counts in the inertia; of rigid bodies alone
     double dt;
     bool by_strain;
 } SimPacked;
@@ -93,7 +103,8 @@ typedef struct SimStep {
     const void *state;
     void *next;
     void *slots; // (slots, SIM_QUAD) forces
-    void *total; // (vertices, SIM_QUAD): force on each vertex without gravity, for the adjoint; or NULL
+    void *total; // (vertices, SIM_QUAD): force on each vertex without gravity, for the adjoint and for rigid bodies; or
+                 // NULL
     bool touch;  // touching.sum has forces
 } SimStep;
 

@@ -157,11 +157,13 @@ static bool make_room(Sim *sim, SimTouching *t) {
     t->moved = arena_array(memory, t->bodies, sizeof *t->moved);
     t->part = arena_array(memory, t->points, SIM_TOUCHES * 4 * SIM_RECORD * real_bytes);
     t->slope = arena_array(memory, t->points, SIM_TOUCHES * SIM_QUAD * real_bytes);
-    t->sum = arena_array(memory, sim->topology.vertex_blocks * sim->topology.lanes, SIM_QUAD * real_bytes);
+    t->angle = arena_array(memory, t->bodies, sizeof *t->angle);
+    t->sum = arena_array(memory, sim_padded(&sim->topology), SIM_QUAD * real_bytes);
     if (!t->box || !t->group || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->clear ||
-        !t->speed || !t->moved || !t->part || !t->slope || !t->sum)
+        !t->speed || !t->moved || !t->angle || !t->part || !t->slope || !t->sum)
         return false;
     sim_empty_groups(sim, t->groups, t->group); // nodes without faces stay so
+    memset(t->angle, 0, t->bodies * sizeof *t->angle);
     memset(t->guess, 0xff, t->points * SIM_TOUCHES * sizeof *t->guess);
     return true;
 }
@@ -176,7 +178,7 @@ static void list_ring(const SimTouching *t, size_t vertices, int32_t *of, int32_
 
 static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
     const SimModel *m = &sim->model;
-    const size_t B = m->scenes, N = m->particles, vertices = sim->topology.vertices;
+    const size_t B = m->scenes, N = m->particles, vertices = sim_padded(&sim->topology);
     SimTouching t = {.bodies = B * s->bodies,
                      .points = B * s->points,
                      .faces = B * m->faces,
@@ -194,7 +196,7 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
     t.contact = arena_array(memory, B * m->materials, SIM_MATERIAL * (size_t)sim->backend->real_bytes);
     bool alone = false;
     for (size_t b = 0; b < s->bodies; b++) alone |= s->body[b].faces && !s->body[b].closed;
-    const size_t rows = alone ? sim->topology.vertex_blocks * sim->topology.lanes : 0;
+    const size_t rows = alone ? vertices : 0;
     t.rest = arena_array(memory, rows, SIM_RECORD * (size_t)sim->backend->real_bytes);
     if (!t.rest || !body || !face || !point || !point_body || !ring_of || !ring || !material || !t.contact ||
         !make_room(sim, &t))
@@ -223,6 +225,8 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
     list_ring(&t, vertices, ring_of, ring);
     t.ring_of = ring_of, t.ring = ring;
     sim->packed.touching = t;
+    for (size_t r = 0; r < B * m->rigids; r++) // body numbers were those of the first scene
+        sim->topology.rigid[r].body = (int32_t)(r / m->rigids * s->bodies) + sim->topology.rigid[r].body;
     return STATUS_OK;
 }
 
@@ -252,12 +256,12 @@ Status sim_make_bodies(Sim *sim, Error *err) {
 Status sim_touching(Sim *sim, const double *position, double *gap, Error *err) {
     CHECK(sim->packed.chunk && !sim->on_device);
     const SimTouching *t = &sim->packed.touching;
-    const size_t vertices = sim->topology.vertices, padded = sim->topology.vertex_blocks * sim->topology.lanes;
+    const size_t vertices = sim->topology.vertices, padded = sim_padded(&sim->topology);
     char *records = aligned_alloc(64, padded * SIM_RECORD * (size_t)sim->backend->real_bytes);
     double *of = malloc(padded * sizeof *of);
     Status status =
         records && of ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for %zu particles", vertices);
-    for (size_t v = 0; v < vertices && status == STATUS_OK; v++) of[v] = INFINITY;
+    for (size_t v = 0; v < padded && status == STATUS_OK; v++) of[v] = INFINITY;
     if (status == STATUS_OK && t->bodies) {
         sim_pack_records(sim, position, NULL, records);
         sim->backend->body_boxes(t, records, true, 0, 1);

@@ -4,6 +4,7 @@
 #include "sim/topology.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const char *const kind_names[SIM_KINDS] = {"spring", "tet", "hinge"};
 
@@ -88,24 +89,49 @@ static Status check_not_rigid(const SimModel *model, SimKind kind, Error *err) {
     return STATUS_OK;
 }
 
-static Status check_rigid(const SimModel *model, Error *err) {
-    size_t members = 0;
-    Status status = STATUS_OK;
-    for (size_t i = 0; i < model->particles && model->rigid; i++) {
-        if (model->rigid[i] < -1 || (model->rigid[i] >= 0 && (size_t)model->rigid[i] >= model->rigids))
+// Each rigid body has three particles; a body that meets others is rigid as a whole or not at all. `count` (rigids) is
+// zero, `of` (N) has room.
+static Status check_members(const SimModel *model, int32_t *count, int32_t *of, Error *err) {
+    for (size_t i = model->particles; i-- > 0;) {
+        if (model->rigid[i] >= 0) count[model->rigid[i]]++;
+        if (model->faces) of[model->body[i]] = model->rigid[i];
+    }
+    for (size_t i = 0; i < model->particles && model->faces; i++)
+        if (of[model->body[i]] != model->rigid[i])
+            return error_set(err, STATUS_BAD_INPUT, "particle %zu: body %d is rigid in part, or of two rigid bodies", i,
+                             model->body[i]);
+    for (size_t r = 0; r < model->rigids; r++)
+        if (count[r] < 3)
+            return error_set(err, STATUS_BAD_INPUT, "rigid body %zu has %d particles; it needs three", r, count[r]);
+    return STATUS_OK;
+}
+
+static Status check_rigid_particles(const SimModel *model, Error *err) {
+    for (size_t i = 0; i < model->particles; i++) {
+        const int32_t rigid = model->rigid[i];
+        if (rigid < -1 || (rigid >= 0 && (size_t)rigid >= model->rigids))
             return error_set(err, STATUS_BAD_INPUT, "particle %zu: there is no rigid body %d, only %zu of them", i,
-                             model->rigid[i], model->rigids);
-        members += model->rigid[i] >= 0;
-        if (model->rigid[i] >= 0 && model->fixed && model->fixed[i])
-            return error_set(err, STATUS_BAD_INPUT, "particle %zu of rigid body %d is fixed", i, model->rigid[i]);
+                             rigid, model->rigids);
+        if (rigid >= 0 && model->fixed && model->fixed[i])
+            return error_set(err, STATUS_BAD_INPUT, "particle %zu of rigid body %d is fixed", i, rigid);
         if (model->inertia && !isfinite(model->inertia[i]))
             return error_set(err, STATUS_BAD_INPUT, "particle %zu: its share in the inertia is not finite", i);
     }
-    if (members < 3 * model->rigids)
-        return error_set(err, STATUS_BAD_INPUT, "%zu rigid bodies of %zu particles: each needs three", model->rigids,
-                         members);
-    for (int k = 0; k < SIM_KINDS && status == STATUS_OK && model->rigid; k++)
-        status = check_not_rigid(model, (SimKind)k, err);
+    return STATUS_OK;
+}
+
+static Status check_rigid(const SimModel *model, Error *err) {
+    if (!model->rigids) return STATUS_OK;
+    if (!model->rigid || model->rigids > model->particles)
+        return error_set(err, STATUS_BAD_INPUT, "%zu rigid bodies of %zu particles", model->rigids, model->particles);
+    Status status = check_rigid_particles(model, err);
+    for (int k = 0; k < SIM_KINDS && status == STATUS_OK; k++) status = check_not_rigid(model, (SimKind)k, err);
+    if (status != STATUS_OK) return status;
+    int32_t *count = calloc(model->rigids, sizeof *count), *of = malloc(model->particles * sizeof *of);
+    status = count && of ? check_members(model, count, of, err)
+                         : error_set(err, STATUS_FAILED, "out of memory for %zu rigid bodies", model->rigids);
+    free(count);
+    free(of);
     return status;
 }
 

@@ -86,7 +86,7 @@ static Status make_reverse(Sim *sim, const SimRun *run, Reverse *r, Error *err) 
 // The loss of the state after step n-1 on the device, or NULL. Frames are asked for from the last to the first.
 static const void *frame_loss(Sim *sim, const SimRun *run, Reverse *r, size_t n) {
     Device *device = sim->on_device->device;
-    const size_t bytes = sim->states.state_bytes, vertices = sim->topology.vertices, frame = n / run->every;
+    const size_t bytes = sim->states.state_bytes, vertices = sim_padded(&sim->topology), frame = n / run->every;
     if (n % run->every) return NULL;
     if (!r->count || frame < r->first) {
         r->first = frame + 1 > r->room ? frame + 1 - r->room : 0;

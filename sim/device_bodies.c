@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t padded(const Sim *sim) { return sim->topology.vertex_blocks * sim->topology.lanes; }
+static size_t padded(const Sim *sim) { return sim_padded(&sim->topology); }
 
 // Others that may ever meet each body, and how many: a step looks at each, since their boxes are ready only with their
 // trees.
@@ -63,8 +63,7 @@ Status sim_device_make_bodies(Sim *sim, Error *err) {
     SimOnDevice *on = sim->on_device;
     const SimTouching *from = &sim->packed.touching;
     SimTouching *to = &on->packed.packed.touching;
-    const size_t vertices = sim->topology.vertices, rows = from->points * SIM_TOUCHES,
-                 bytes = (size_t)sim->backend->real_bytes;
+    const size_t vertices = padded(sim), rows = from->points * SIM_TOUCHES, bytes = (size_t)sim->backend->real_bytes;
     if (!from->bodies) return STATUS_OK;
     to->body = sim_device_copy(on, from->body, from->bodies * sizeof *from->body);
     to->point = sim_device_copy(on, from->point, from->points * sizeof *from->point);

@@ -36,7 +36,7 @@ static Status copy_controls(Sim *sim, const SimRun *run, Error *err) {
     const SimTopology *t = &sim->topology;
     Device *device = on->device;
     const size_t bytes = (size_t)on->layout.real_bytes, intervals = sim_controls(run);
-    on->force_bytes = 3 * t->vertex_blocks * t->lanes * bytes;
+    on->force_bytes = 3 * sim_padded(t) * bytes;
     on->activation_bytes = t->blocks[SIM_KIND_TET] * t->lanes * bytes;
     on->force = run->force ? sim_device_memory(on, &on->run_memory, intervals * on->force_bytes) : NULL;
     on->activation = run->activation ? sim_device_memory(on, &on->run_memory, intervals * on->activation_bytes) : NULL;

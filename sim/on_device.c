@@ -99,7 +99,7 @@ static Status first_copy(Sim *sim, Error *err) {
     SimPacked *p = &d->packed;
     Status status = STATUS_OK;
     *d = (SimDevicePacked){.packed = sim->packed};
-    p->slots_of = sim_device_copy(on, t->slots_of, (t->vertex_blocks * t->lanes + 1) * sizeof *t->slots_of);
+    p->slots_of = sim_device_copy(on, t->slots_of, (sim_padded(t) + 1) * sizeof *t->slots_of);
     p->slot_list = sim_device_copy(on, t->slot_list, t->slots * sizeof *t->slot_list);
     p->plane = sim_device_copy(on, sim->planes, sim->model.planes * sizeof *sim->planes);
     note_chunks(d, t);

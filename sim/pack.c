@@ -121,6 +121,25 @@ static void pack_vertices(Sim *sim, const SimValues *values) {
     }
 }
 
+Status sim_make_rigid(Sim *sim, Error *err) {
+    SimPacked *p = &sim->packed;
+    p->rigids = sim->model.scenes * sim->model.rigids;
+    p->rigid = sim->topology.rigid;
+    if (!p->rigids) return STATUS_OK;
+    p->rigid_mass = arena_array(&sim->memory, sim_padded(&sim->topology), sizeof *p->rigid_mass);
+    if (!p->rigid_mass) return error_set(err, STATUS_FAILED, "out of memory for %zu rigid bodies", p->rigids);
+    return STATUS_OK;
+}
+
+static void pack_rigid(Sim *sim) {
+    const size_t N = sim->model.particles;
+    for (size_t i = 0; i < sim->topology.vertices && sim->packed.rigids; i++) {
+        double *to = sim->packed.rigid_mass[sim->topology.vertex_of[i]];
+        to[0] = sim->mass[i];
+        to[1] = sim->mass[i] * (sim->model.inertia ? sim->model.inertia[i % N] : 1);
+    }
+}
+
 // The two materials of particle `particle` at a plane.
 static void materials_of(const SimModel *model, size_t particle, size_t plane, size_t out[2]) {
     out[0] = model->material ? (size_t)model->material[particle] : 0;
@@ -153,6 +172,7 @@ Status sim_pack_parameters(Sim *sim, const SimValues *values, Error *err) {
     Status status = pack_tet_shapes(sim, err);
     pack_hinge_lengths(sim);
     pack_vertices(sim, values);
+    pack_rigid(sim);
     pack_contacts(sim, values);
     return status;
 }
@@ -160,8 +180,7 @@ Status sim_pack_parameters(Sim *sim, const SimValues *values, Error *err) {
 // ---- records
 
 void sim_pack_records(const Sim *sim, const double *position, const double *velocity, void *records) {
-    memset(records, 0,
-           sim->topology.vertex_blocks * sim->topology.lanes * SIM_RECORD * (size_t)sim->backend->real_bytes);
+    memset(records, 0, sim_padded(&sim->topology) * SIM_RECORD * (size_t)sim->backend->real_bytes);
     for (size_t i = 0; i < sim->topology.vertices; i++) {
         const size_t at = (size_t)sim->topology.vertex_of[i] * SIM_RECORD;
         for (size_t c = 0; c < 3; c++) {

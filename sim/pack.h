@@ -14,6 +14,9 @@ size_t sim_contact_bytes(const Sim *sim);
 Status sim_pack_allocate(Sim *sim, void *element[SIM_KINDS], void **vertex, void **contact, Error *err);
 void sim_pack_clear(const Sim *sim, void *const element[SIM_KINDS], void *vertex, void *contact);
 
+// Rigid bodies: room for what sim_pack_parameters says of them.
+Status sim_make_rigid(Sim *sim, Error *err);
+
 // Parameters into sim->packed. STATUS_BAD_INPUT: an inverted or flat tetrahedron.
 Status sim_pack_parameters(Sim *sim, const SimValues *values, Error *err);
 

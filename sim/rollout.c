@@ -11,7 +11,7 @@
 static Status allocate_states(Sim *sim, const SimRun *run, Error *err) {
     SimStates *s = &sim->states;
     const SimTopology *t = &sim->topology;
-    const size_t bytes = (size_t)sim->backend->real_bytes, padded = t->vertex_blocks * t->lanes;
+    const size_t bytes = (size_t)sim->backend->real_bytes, padded = sim_padded(t);
     Status status = sim_plan_states(sim, run, s, err);
     if (status != STATUS_OK) return status;
     arena_reset(&sim->run_memory);

@@ -121,6 +121,7 @@ static Status first_set(Sim *sim, Error *err) {
                      .by_strain = model->damping == SIM_DAMPING_STRAIN};
     for (int k = 0; k < SIM_KINDS; k++) p->corner[k] = t->corner[k];
     status = sim_make_bodies(sim, err);
+    if (status == STATUS_OK) status = sim_make_rigid(sim, err);
     return status == STATUS_OK ? sim_pack_allocate(sim, p->element, &p->vertex, &p->contact, err) : status;
 }
 

@@ -63,7 +63,8 @@ typedef struct SimModel {
     const int32_t *face; // (faces,3) triangles of one body each; outwards where they enclose it
     const int32_t *body; // (N) number of the body that a particle belongs to; read only when there are faces
     // Particles of a rigid body keep their distances. They belong to no element, and none of them is fixed.
-    const int32_t *rigid; // (N) number of the rigid body that a particle belongs to, -1: none; NULL: none does
+    const int32_t *rigid; // (N) number of the rigid body that a particle belongs to, -1: none; read only when there are
+                          // rigid bodies
     // (N) share of a particle's mass m that counts in its rigid body's inertia: the second moment about the centre of
     // mass is the sum of share m r r'. Below 1 where particles lie on the surface of a solid. NULL: 1, point masses.
     const double *inertia;

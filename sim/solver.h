@@ -12,6 +12,7 @@
 typedef struct SimStates {
     size_t steps, segment, segments, state_bytes, total_bytes;
     size_t in_trajectory; // the segment that lies there
+    bool has_total;       // forces of one step are kept without a gradient, too
     char *start, *trajectory, *totals;
 } SimStates;
 

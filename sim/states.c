@@ -48,9 +48,11 @@ static Status plan_segments(const Sim *sim, SimStates *s, Error *err) {
 }
 
 Status sim_plan_states(const Sim *sim, const SimRun *run, SimStates *out, Error *err) {
-    const size_t bytes = (size_t)sim->backend->real_bytes, padded = sim->topology.vertex_blocks * sim->topology.lanes;
-    *out = (SimStates){
-        .steps = run->steps, .state_bytes = padded * SIM_RECORD * bytes, .total_bytes = padded * SIM_QUAD * bytes};
+    const size_t bytes = (size_t)sim->backend->real_bytes, padded = sim_padded(&sim->topology);
+    *out = (SimStates){.steps = run->steps,
+                       .state_bytes = padded * SIM_RECORD * bytes,
+                       .total_bytes = padded * SIM_QUAD * bytes,
+                       .has_total = sim->model.rigids > 0};
     return run->gradient ? plan_segments(sim, out, err) : STATUS_OK;
 }
 

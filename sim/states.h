@@ -15,13 +15,13 @@ Status sim_plan_states(const Sim *sim, const SimRun *run, SimStates *out, Error 
 // States at starts of segments, and of one segment; two without a gradient.
 static inline size_t sim_starts(const SimStates *s) { return s->segments ? s->segments + 1 : 0; }
 static inline size_t sim_trajectory(const SimStates *s) { return s->segments ? s->segment - 1 : 2; }
-static inline size_t sim_totals(const SimStates *s) { return s->segments ? s->segment : 0; }
+static inline size_t sim_totals(const SimStates *s) { return s->segments ? s->segment : s->has_total; }
 
 static inline SimStep sim_step_of(const SimStates *s, void *slots, size_t n) {
     return (SimStep){.state = sim_state(s, n),
                      .next = sim_state(s, n + 1),
                      .slots = slots,
-                     .total = s->segments ? s->totals + n % s->segment * s->total_bytes : NULL};
+                     .total = !sim_totals(s) ? NULL : s->totals + n % sim_totals(s) * s->total_bytes};
 }
 
 // dLoss/d(state) of frame f as records, for the vertices first .. last-1; false when all of it is 0.

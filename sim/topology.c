@@ -79,23 +79,55 @@ Status sim_sort_elements(const double *rest, size_t particles, const int32_t *of
 
 // ---- vertices and elements
 
+static size_t round_up(size_t count, size_t lanes) { return (count + lanes - 1) / lanes * lanes; }
+
+// Gives blocks from vertex `first` on to the rigid bodies of a scene; the first vertex behind them.
+static size_t place_rigid(const SimModel *model, size_t first, size_t lanes, SimRigid *rigid) {
+    for (size_t i = 0; i < model->particles && model->rigids; i++)
+        if (model->rigid[i] >= 0) {
+            rigid[model->rigid[i]].vertices++;
+            if (model->body) rigid[model->rigid[i]].body = model->body[i];
+        }
+    if (model->rigids) first = round_up(first, lanes);
+    for (size_t r = 0; r < model->rigids; r++) {
+        rigid[r].vertex = (int32_t)first;
+        first += round_up((size_t)rigid[r].vertices, lanes);
+    }
+    return first;
+}
+
+// Vertices of one scene from `next` on: those of rigid bodies, then the others; the first one behind them.
+static size_t place_scene(const SimModel *model, const int32_t *order, size_t next, size_t lanes, size_t scene,
+                          SimRigid *rigid, int32_t *vertex_of) {
+    next = place_rigid(model, next, lanes, rigid);
+    for (size_t r = 0; r < model->rigids; r++) rigid[r].vertices = 0;
+    for (size_t i = 0; i < model->particles; i++) {
+        SimRigid *of = model->rigids && model->rigid[order[i]] >= 0 ? &rigid[model->rigid[order[i]]] : NULL;
+        vertex_of[scene * model->particles + (size_t)order[i]] = of ? of->vertex + of->vertices++ : (int32_t)next++;
+    }
+    return next;
+}
+
 static Status order_vertices(const SimModel *model, const double *rest, SimTopology *out, Error *err) {
     const size_t N = model->particles;
     int32_t *order = malloc((N + 1) * sizeof *order);
     out->vertices = model->scenes * N;
-    out->vertex_blocks = (out->vertices + out->lanes - 1) / out->lanes;
     out->vertex_of = malloc(out->vertices * sizeof *out->vertex_of);
-    Status status = !order || !out->vertex_of ? error_set(err, STATUS_FAILED, "out of memory for %zu particles", N)
-                                              : sim_sort_elements(rest, N, NULL, 1, N, order, err);
+    out->rigid = calloc(model->scenes * model->rigids + 1, sizeof *out->rigid);
+    Status status = !order || !out->vertex_of || !out->rigid
+                        ? error_set(err, STATUS_FAILED, "out of memory for %zu particles", N)
+                        : sim_sort_elements(rest, N, NULL, 1, N, order, err);
+    size_t next = 0;
     for (size_t s = 0; s < model->scenes && status == STATUS_OK; s++)
-        for (size_t i = 0; i < N; i++) out->vertex_of[s * N + (size_t)order[i]] = (int32_t)(s * N + i);
+        next = place_scene(model, order, next, out->lanes, s, out->rigid + s * model->rigids, out->vertex_of);
+    out->vertex_blocks = round_up(next, out->lanes) / out->lanes;
     free(order);
     return status;
 }
 
 static Status order_elements(const SimModel *model, const double *rest, SimKind kind, SimTopology *out, Error *err) {
     const size_t count = sim_elements(model, kind), all = count * model->scenes;
-    const size_t places = (all + out->lanes - 1) / out->lanes * out->lanes;
+    const size_t places = round_up(all, out->lanes);
     out->elements[kind] = all;
     out->blocks[kind] = places / out->lanes;
     if (!all) return STATUS_OK;
@@ -144,7 +176,7 @@ static void add_chunk(Builder *b, SimKind kind, size_t block, size_t blocks) {
 
 // Lists the slots of each vertex in ascending order.
 static void list_slots(SimTopology *out) {
-    const size_t padded = out->vertex_blocks * out->lanes;
+    const size_t padded = sim_padded(out);
     for (size_t s = 0; s < out->slots; s++) out->slots_of[out->slot_vertex[s] + 1]++;
     for (size_t v = 0; v < padded; v++) out->slots_of[v + 1] += out->slots_of[v];
     for (size_t s = out->slots; s-- > 0;) { // from behind: slots_of[v+1] goes down to the first slot of v
@@ -166,17 +198,17 @@ static bool allocate(SimTopology *out) {
     }
     out->chunk = malloc((chunks + 1) * sizeof *out->chunk);
     out->slot_vertex = malloc((corners + 1) * sizeof *out->slot_vertex);
-    out->slots_of = calloc(out->vertex_blocks * out->lanes + 2, sizeof *out->slots_of);
+    out->slots_of = calloc(sim_padded(out) + 2, sizeof *out->slots_of);
     return ok && out->chunk && out->slot_vertex && out->slots_of;
 }
 
 static Status make_chunks(const SimModel *model, SimTopology *out, Error *err) {
-    Builder b = {model, out, malloc(out->vertices * sizeof *b.local)};
+    Builder b = {model, out, malloc(sim_padded(out) * sizeof *b.local)};
     if (!allocate(out) || !b.local) {
         free(b.local);
         return error_set(err, STATUS_FAILED, "out of memory for %zu vertices", out->vertices);
     }
-    memset(b.local, 0xff, out->vertices * sizeof *b.local);
+    memset(b.local, 0xff, sim_padded(out) * sizeof *b.local);
     const size_t most = SIM_CHUNK_ELEMENTS / out->lanes;
     for (int k = 0; k < SIM_KINDS; k++)
         for (size_t block = 0; block < out->blocks[k]; block += most) {
@@ -205,6 +237,7 @@ void sim_topology_free(SimTopology *t) {
         free(t->corner[k]);
     }
     free(t->vertex_of);
+    free(t->rigid);
     free(t->chunk);
     free(t->slot_vertex);
     free(t->slots_of);

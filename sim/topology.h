@@ -8,14 +8,18 @@
 #include "sim/sim.h"
 
 typedef struct SimTopology {
-    size_t lanes, vertices, vertex_blocks; // vertices: B*N
+    size_t lanes, vertices, vertex_blocks; // vertices: B*N, without padding
     size_t elements[SIM_KINDS], blocks[SIM_KINDS], chunks, slots;
     int32_t *vertex_of;             // (B*N) vertex of scene s, particle i at s*N+i
     int32_t *element_of[SIM_KINDS]; // (blocks*lanes) element s*count+e at each place, -1: padding
     SimChunk *chunk;
     uint16_t *corner[SIM_KINDS];
     int32_t *slot_vertex, *slots_of, *slot_list;
+    SimRigid *rigid; // (B*rigids)
 } SimTopology;
+
+// Numbers of vertices are below this.
+static inline size_t sim_padded(const SimTopology *t) { return t->vertex_blocks * t->lanes; }
 
 // Particles of an element of this kind.
 static inline size_t sim_corners(SimKind kind) { return kind == SIM_KIND_SPRING ? 2 : 4; }

@@ -5,7 +5,7 @@
 
 #include "sim/num.h"
 
-// As gradients: inverse_mass holds dLoss/d(force) . force, from which the mass's follows.
+// As gradients: inverse_mass holds -mass dLoss/d(mass), which is dLoss/d(force) . force where nothing is rigid.
 typedef struct SimVertex {
     Num inverse_mass, gravity[3]; // both 0 when fixed
 } SimVertex;

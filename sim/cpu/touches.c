@@ -14,9 +14,10 @@ static real *box_of(const SimTouching *t, size_t body) { return (real *)t->box +
 // call before, nothing is known of it.
 static void note_motion(const SimTouching *t, size_t b, const real *box, double speed, bool jump) {
     const SimBody *body = &t->body[b];
-    double far = 0; // positions are rounded in each step
+    const double turned = 1.001 + 2 * t->angle[b]; // a rigid body's way bends within the step
+    double far = 0;                                // positions are rounded in each step
     for (int i = 0; i < 3; i++) far = fmax(far, fmax(fabs((double)box[i]), fabs((double)box[SIM_QUAD + i])));
-    if (!jump) t->moved[b] += 1.001 * t->dt * fmax(t->speed[b], speed) + far * (sizeof(real) == 8 ? 1e-15 : 2e-7);
+    if (!jump) t->moved[b] += turned * t->dt * fmax(t->speed[b], speed) + far * (sizeof(real) == 8 ? 1e-15 : 2e-7);
     t->speed[b] = speed;
     if (!jump) return;
     t->moved[b] = 0;
