@@ -140,7 +140,7 @@ Status sim_adjoint(Sim *sim, const SimRun *run, const SimLoss *loss, const SimVa
 Status sim_touching(Sim *sim, const double *position, double *gap, Error *err);
 
 // Bound on the time step: above it, some small oscillation about the rest pose grows. An estimate from below, from sums
-// of stiffness and damping at each particle; INFINITY without forces.
+// of stiffness and damping at each particle, and of a rigid body at all particles of a side; INFINITY without forces.
 double sim_stable_step(const SimModel *model, const SimValues *values);
 
 // What this simulation holds at most so far, in bytes, kept states of the gradient included.

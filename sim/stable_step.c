@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bound on the time step, from rows of the stiffness matrix K and the damping matrix C in the rest pose (Gershgorin):
-// with k and c the largest row sums of |K|/m and |C|/m, no oscillation grows while dt^2 k + 2 dt c < 4.
+// with k and c the largest row sums of |K|/m and |C|/m, no oscillation grows while dt^2 k + 2 dt c < 4. Of rigid bodies
+// k and c are the largest eigenvalues (sim/stable_rigid.h).
 #include "sim/rest_shape.h"
+#include "sim/stable_rigid.h"
 #include "sim/topology.h"
 
 #include <math.h>
@@ -10,6 +12,7 @@
 typedef struct Rows {
     double *k, *c;    // (N) of one scene, each a sum over what acts on the particle
     uint8_t *surface; // (N) 1: may touch another body
+    int32_t *scratch; // (2,N)
 } Rows;
 
 static double at(const SimValues *values, SimValue v, size_t i) { return values->of[v] ? values->of[v][i] : 0; }
@@ -99,6 +102,22 @@ static void add_contacts(const SimModel *m, const SimValues *values, size_t scen
         }
 }
 
+static double step_of(double k, double c) { return k + c > 0 ? 4 / (c + sqrt(c * c + 4 * k)) : INFINITY; }
+
+static double rigid_step(const SimModel *m, const SimValues *values, size_t scene, const Rows *rows) {
+    const size_t first = scene * m->particles;
+    double step = INFINITY, rates[2];
+    if (!values->of[SIM_REST] || !values->of[SIM_MASS]) return step;
+    const SimRigidLoad load = {
+        values->of[SIM_REST] + 3 * first, values->of[SIM_MASS] + first, rows->k, rows->c, rows->scratch,
+        rows->scratch + m->particles};
+    for (size_t r = 0; r < m->rigids; r++) {
+        sim_rigid_rates(m, r, &load, rates);
+        step = fmin(step, step_of(rates[0], rates[1]));
+    }
+    return step;
+}
+
 static double scene_step(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
     double step = INFINITY;
     for (size_t i = 0; i < m->particles; i++) rows->k[i] = rows->c[i] = 0;
@@ -108,12 +127,11 @@ static double scene_step(const SimModel *m, const SimValues *values, size_t scen
     add_contacts(m, values, scene, rows);
     add_touches(m, values, scene, rows);
     for (size_t i = 0; i < m->particles; i++) {
-        if ((m->fixed && m->fixed[i]) || !(rows->k[i] + rows->c[i] > 0)) continue;
-        const double mass = at(values, SIM_MASS, scene * m->particles + i), k = rows->k[i] / mass,
-                     c = rows->c[i] / mass;
-        step = fmin(step, 4 / (c + sqrt(c * c + 4 * k)));
+        if ((m->fixed && m->fixed[i]) || (m->rigids && m->rigid[i] >= 0)) continue;
+        const double mass = at(values, SIM_MASS, scene * m->particles + i);
+        step = fmin(step, step_of(rows->k[i] / mass, rows->c[i] / mass));
     }
-    return step;
+    return fmin(step, rigid_step(m, values, scene, rows));
 }
 
 // Particles of surfaces, and all of bodies without one.
@@ -126,13 +144,14 @@ static void mark_surfaces(const SimModel *m, const Rows *rows) {
 
 double sim_stable_step(const SimModel *model, const SimValues *values) {
     Rows rows = {calloc(model->particles, sizeof(double)), calloc(model->particles, sizeof(double)),
-                 calloc(model->particles, 1)};
+                 calloc(model->particles, 1), calloc(2 * model->particles, sizeof(int32_t))};
     double step = INFINITY;
-    const bool ready = rows.k && rows.c && rows.surface;
+    const bool ready = rows.k && rows.c && rows.surface && rows.scratch;
     if (ready) mark_surfaces(model, &rows);
     for (size_t s = 0; s < model->scenes && ready; s++) step = fmin(step, scene_step(model, values, s, &rows));
     free(rows.k);
     free(rows.c);
     free(rows.surface);
+    free(rows.scratch);
     return step;
 }

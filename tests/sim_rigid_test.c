@@ -148,6 +148,38 @@ static void test_ground(void **state) {
     sim_scene_free(&s);
 }
 
+// How far a block that lies at rest on four corners, pushed by 1e-9 m, is from rest after 3000 steps of `dt`.
+static double unrest(double dt) {
+    const SimSceneBody body = {.cells = {1, 1, 1}, .cell = {0.4, 0.1, 0.2}, .rigid = true};
+    SimScene s;
+    Run r;
+    double off = 0;
+    meet(&s, &body, 1, 0);
+    on_ground(&s, 0);
+    sim_scene_fill(&s, SIM_CONTACT_KE, 1e5);
+    sim_scene_fill(&s, SIM_CONTACT_KD, 0);
+    sim_scene_fill(&s, SIM_CONTACT_KF, 0);
+    // Its corners count three times: at the ground, at another body, and as corners of faces that others touch.
+    s.model.dt = dt * sqrt(3) * sim_stable_step(&s.model, &s.values);
+    for (size_t i = 0; i < 8; i++) {
+        s.values.of[SIM_POSITION][3 * i + 1] += 0.05 - 8 * 9.81 / (4 * 1e5);
+        s.values.of[SIM_VELOCITY][3 * i + 1] = 1e-6 * s.values.of[SIM_POSITION][3 * i];
+    }
+    run_scene(&s, exact, 3000, 3000, false, &r);
+    for (size_t i = 0; i < 3 * 8; i++)
+        off = fmax(off, fabs(r.frames.position[r.frames.row + i] - s.values.of[SIM_POSITION][i]));
+    end_run(&r);
+    sim_scene_free(&s);
+    return off;
+}
+
+static void test_stable_step(void **state) {
+    (void)state;
+    const double below = unrest(0.97), above = unrest(1.03);
+    printf("off its rest by %.2g m with steps below the bound, %.2g m above it\n", below, above);
+    assert_true(below < 1e-7 && above > 1e-5);
+}
+
 // Two meet askew, in the air and on the ground, and a soft one.
 static void meeting(SimScene *s) {
     const SimSceneBody bodies[] = {
@@ -230,8 +262,9 @@ static void test_bad_input(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flight),   cmocka_unit_test(test_conservation), cmocka_unit_test(test_ground),
-        cmocka_unit_test(test_gradient), cmocka_unit_test(test_same_bits),    cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_flight),      cmocka_unit_test(test_conservation), cmocka_unit_test(test_ground),
+        cmocka_unit_test(test_gradient),    cmocka_unit_test(test_same_bits),    cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_stable_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/stable_rigid.h"
+
+#include "base/vector.h"
+#include "sim/rigid.h"
+
+#include <math.h>
+
+enum { ITERATIONS = 40, FACES_MAX = 2000 };
+static const double thin = 0.02; // of the body's reach: so near to a face's plane particles touch with it
+
+typedef struct Shape {
+    const SimRigidLoad *load;
+    size_t members, touching;
+    double mass, centre[3], inverse[9], reach; // kg, metres, of its inertia, the farthest particle
+} Shape;
+
+static void arm_of(const Shape *s, int32_t i, double r[3]) {
+    for (int a = 0; a < 3; a++) r[a] = s->load->place[3 * i + a] - s->centre[a];
+}
+
+static void measure(const SimModel *m, size_t rigid, Shape *s) {
+    const SimRigidLoad *load = s->load;
+    const double still[3] = {0};
+    double r[3];
+    SimRigidSums sums = {0};
+    for (size_t i = 0; i < m->particles; i++) {
+        if (m->rigid[i] != (int32_t)rigid) continue;
+        load->members[s->members++] = (int32_t)i;
+        sim_rigid_add_place(load->mass[i], load->place + 3 * i, still, &sums);
+    }
+    sim_rigid_middle(&sums);
+    s->mass = sums.mass;
+    for (int a = 0; a < 3; a++) s->centre[a] = sums.centre[a];
+    for (size_t k = 0; k < s->members; k++) {
+        const int32_t i = load->members[k];
+        arm_of(s, i, r);
+        rigid_add_outer(load->mass[i] * (m->inertia ? m->inertia[i] : 1), r, r, sums.second);
+        s->reach = fmax(s->reach, sqrt(vector_dot(r, r)));
+    }
+    rigid_inverse_inertia(sums.second, s->inverse);
+}
+
+// Lists the particles that are at least so far along n.
+static void list_touching(Shape *s, const double n[3], double height) {
+    double r[3];
+    s->touching = 0;
+    for (size_t k = 0; k < s->members; k++) {
+        arm_of(s, s->load->members[k], r);
+        if (vector_dot(n, r) >= height) s->load->touching[s->touching++] = s->load->members[k];
+    }
+}
+
+// The force and torque about the centre of all that touches, at a motion (velocity, turn); along n alone where given.
+static void resist(const Shape *s, const double *rate, const double *n, const double motion[6], double out[6]) {
+    double r[3];
+    for (int a = 0; a < 6; a++) out[a] = 0;
+    for (size_t k = 0; k < s->touching; k++) {
+        const int32_t i = s->load->touching[k];
+        double u[3] = {motion[0], motion[1], motion[2]};
+        arm_of(s, i, r);
+        rigid_add_cross(1, motion + 3, r, u);
+        const double along = n ? vector_dot(n, u) : 0;
+        for (int a = 0; a < 3; a++) u[a] = rate[i] * (n ? along * n[a] : u[a]);
+        rigid_add(1, u, out);
+        rigid_add_cross(1, r, u, out + 3);
+    }
+}
+
+// The largest eigenvalue, by the method of powers.
+static double largest(const Shape *s, const double *rate, const double *n) {
+    const double reach = s->reach;
+    double motion[6] = {0.5, -0.3, 0.4, 0.6 / reach, 0.35 / reach, -0.55 / reach}, force[6], size = 1;
+    for (int k = 0; k < ITERATIONS && size > 0; k++) {
+        resist(s, rate, n, motion, force);
+        rigid_times(s->inverse, force + 3, motion + 3);
+        for (int a = 0; a < 3; a++) motion[a] = force[a] / s->mass;
+        size = sqrt(vector_dot(motion, motion) + reach * reach * vector_dot(motion + 3, motion + 3));
+        for (int a = 0; a < 6 && size > 0; a++) motion[a] /= size;
+    }
+    return size;
+}
+
+static void look(const Shape *s, const double *n, double out[2]) {
+    out[0] = fmax(out[0], largest(s, s->load->stiffness, n));
+    out[1] = fmax(out[1], largest(s, s->load->damping, NULL));
+}
+
+// The unit normal of a face of three particles; false where it is flat.
+static bool normal_of(const Shape *s, const int32_t corner[3], double n[3]) {
+    double ab[3], ac[3];
+    vector_between(s->load->place, corner[0], corner[1], ab);
+    vector_between(s->load->place, corner[0], corner[2], ac);
+    vector_cross(ab, ac, n);
+    const double length = sqrt(vector_dot(n, n));
+    for (int a = 0; a < 3 && length > 0; a++) n[a] /= length;
+    return length > 0;
+}
+
+void sim_rigid_rates(const SimModel *model, size_t rigid, const SimRigidLoad *load, double out[2]) {
+    Shape s = {.load = load};
+    const size_t stride = model->faces / FACES_MAX + 1;
+    double n[3] = {0}, r[3];
+    bool any = false;
+    measure(model, rigid, &s);
+    out[0] = out[1] = 0;
+    for (size_t f = 0; f < model->faces; f += stride) {
+        const int32_t *corner = model->face + 3 * f;
+        if (model->rigid[corner[0]] != (int32_t)rigid || !normal_of(&s, corner, n)) continue;
+        arm_of(&s, corner[0], r);
+        list_touching(&s, n, vector_dot(n, r) - thin * s.reach);
+        look(&s, n, out);
+        any = true;
+    }
+    if (any) return;
+    list_touching(&s, n, -INFINITY);
+    look(&s, NULL, out);
+}
