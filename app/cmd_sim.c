@@ -26,6 +26,11 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
     if (inside.share > 0.02)
         log_warning(&line->log, "%s: %s starts %.2g m inside another object, which pushes it out", scene->path,
                     inside.object->name, inside.deep);
+    const SceneObject *lowest;
+    const double below = record_below(scene, &lowest);
+    if (below > 1e-3)
+        log_warning(&line->log, "%s: %s starts %.2g m below a plane, which pushes it out", scene->path, lowest->name,
+                    below);
     for (size_t i = 0; i < scene->object_count; i++)
         if (*scene->objects[i].note)
             log_warning(&line->log, "%s: %s: %s", scene->path, scene->objects[i].name, scene->objects[i].note);

@@ -11,37 +11,14 @@
 enum { DRAWS = 1000, SENTENCE_SIZE = 256 };
 #define SHARE 0.02 // of the distance between particles: so deep may an object be inside something
 
-// Metres below a plane, of the free particle that is deepest below one, and its number.
-static double below_planes(const SimScene *scene, size_t *particle) {
-    const SimModel *m = &scene->model;
-    double deepest = 0;
-    for (size_t k = 0; k < m->planes; k++)
-        for (size_t i = 0; i < m->particles; i++) {
-            if (m->fixed[i]) continue;
-            const double below =
-                m->plane[k].offset - scene_height(&m->plane[k], scene->values.of[SIM_POSITION] + 3 * i);
-            if (below <= deepest) continue;
-            deepest = below;
-            *particle = i;
-        }
-    return deepest;
-}
-
-static const char *object_of(const SimScene *scene, size_t particle) {
-    size_t o = 0;
-    while (o + 1 < scene->object_count && scene->objects[o + 1].particle <= particle) o++;
-    return scene->objects[o].name;
-}
-
 // Whether all starts apart; else why not.
 static bool starts_apart(const SimScene *scene, char why[SENTENCE_SIZE]) {
     const RecordInside inside = record_start(scene);
-    size_t lowest = 0;
-    const double below = below_planes(scene, &lowest);
+    const SceneObject *lowest;
+    const double below = record_below(scene, &lowest);
     if (inside.share > SHARE)
         snprintf(why, SENTENCE_SIZE, "%s starts %.2g m inside another object", inside.object->name, inside.deep);
-    else if (below > 1e-3)
-        snprintf(why, SENTENCE_SIZE, "%s starts %.2g m below a plane", object_of(scene, lowest), below);
+    else if (below > 1e-3) snprintf(why, SENTENCE_SIZE, "%s starts %.2g m below a plane", lowest->name, below);
     else return true;
     return false;
 }

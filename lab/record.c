@@ -26,7 +26,7 @@ static bool touches(const SimModel *m, size_t i, const double position[3]) {
     return false;
 }
 
-// Mean length of an object's springs and of one edge of each tet: the particles' distance.
+// Mean length of an object's springs and of one edge of each tet, or of each face: the particles' distance.
 static double spacing(const SimScene *scene, const SceneObject *object) {
     const SimModel *m = &scene->model;
     const double *x = scene->values.of[SIM_REST];
@@ -37,7 +37,12 @@ static double spacing(const SimScene *scene, const SceneObject *object) {
         vector_between(x, m->tet[4 * i], m->tet[4 * i + 1], d);
         sum += sqrt(vector_dot(d, d));
     }
-    return sum > 0 ? sum / (double)(object->springs + object->tets) : 0.02;
+    if (sum > 0) return sum / (double)(object->springs + object->tets);
+    for (size_t i = object->face; i < object->face + object->faces; i++) {
+        vector_between(x + 3 * object->particle, scene->face[3 * i], scene->face[3 * i + 1], d);
+        sum += sqrt(vector_dot(d, d));
+    }
+    return sum > 0 ? sum / (double)object->faces : 0.02;
 }
 
 void record_note_inside(const SimScene *scene, const double *gap, RecordInside *worst) {
@@ -56,6 +61,24 @@ static Status open_probe(const SimScene *scene, SimPrecision precision, Sim **ou
     model.springs = model.tets = model.hinges = 0;
     Status status = sim_open(&model, &options, out, err);
     return status == STATUS_OK ? sim_set(*out, &scene->values, err) : status;
+}
+
+double record_below(const SimScene *scene, const SceneObject **object) {
+    const SimModel *m = &scene->model;
+    double deepest = 0;
+    *object = NULL;
+    for (size_t k = 0; k < m->planes; k++)
+        for (size_t o = 0; o < scene->object_count; o++) {
+            const SceneObject *of = scene->objects + o;
+            for (size_t i = of->particle; i < of->particle + of->particles; i++) {
+                const double *at = scene->values.of[SIM_POSITION] + 3 * i,
+                             below = m->plane[k].offset - scene_height(&m->plane[k], at);
+                if (m->fixed[i] || below <= deepest) continue;
+                deepest = below;
+                *object = of;
+            }
+        }
+    return deepest;
 }
 
 RecordInside record_start(const SimScene *scene) {

@@ -19,6 +19,10 @@ void record_note_inside(const SimScene *scene, const double *gap, RecordInside *
 // What starts inside another object.
 RecordInside record_start(const SimScene *scene);
 
+// Metres below a plane at which a free particle starts, of that which is deepest below one, and its object; 0, NULL:
+// none does.
+double record_below(const SimScene *scene, const SceneObject **object);
+
 // `on`: its threads, isa and device hold (sim/sim.h); the rest comes from the scene. *out gets all frames. After an
 // error of the rollout it holds those before it (out->steps may be 0), for the caller to write; it is empty when none
 // was kept. Scenes with y up are turned to z up, as in every rollout file. Cameras that stand around the scene are
