@@ -146,7 +146,7 @@ vpd_status vpd_sim_get_value(const vpd_sim *sim, size_t index, vpd_sim_value *ou
     if (status != STATUS_OK) return api_result(status, &e, err);
     const SimValueInfo *info = sim_value_info + index;
     const SimModel *m = &sim->scene.model;
-    const size_t intervals = index == SIM_FORCE || index == SIM_ACTIVATION ? (size_t)sim->scene.frames : 0;
+    const size_t intervals = sim_value_is_control((SimValue)index) ? (size_t)sim->scene.frames : 0;
     *out = (vpd_sim_value){.struct_size = sizeof *out,
                            .name = info->name,
                            .unit = info->unit,
@@ -212,6 +212,7 @@ static Status roll(vpd_sim *sim, const SimValues *values, bool gradient, double 
     run.velocity = values->of[SIM_VELOCITY];
     run.force = values->of[SIM_FORCE];
     run.activation = values->of[SIM_ACTIVATION];
+    run.drive = values->of[SIM_DRIVE];
     run.control_every = run.every;
     run.gradient = gradient;
     run.keep = sim_keep_arrays;

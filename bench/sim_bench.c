@@ -77,7 +77,7 @@ static Status allocate(Bench *b, Error *err) {
     const size_t row = 3 * b->scene.model.scenes * b->scene.model.particles;
     bool ok = true;
     for (SimValue v = 0; v < SIM_VALUES; v++) {
-        if (v == SIM_FORCE || v == SIM_ACTIVATION) continue;
+        if (sim_value_is_control(v)) continue;
         b->gradient.of[v] = arena_array(&b->scene.memory, sim_value_count(&b->scene.model, 0, v), sizeof(double));
         ok = ok && b->gradient.of[v];
     }

@@ -158,7 +158,7 @@ static Status allocate(const SimCase *c, SimCaseRun *r, Error *err) {
     const size_t row = 3 * m->scenes * m->particles, all = 2 * sim_frames(&r->run) * row;
     for (SimValue v = 0; v < SIM_VALUES; v++) {
         const size_t count = sim_value_count(m, sim_controls(&r->run), v);
-        const bool control = v == SIM_FORCE || v == SIM_ACTIVATION;
+        const bool control = sim_value_is_control(v);
         r->values.of[v] = control ? zeroed(r, count) : r->scene.values.of[v];
         r->gradient.of[v] = zeroed(r, count);
         ok = ok && r->values.of[v] && r->gradient.of[v];
@@ -181,6 +181,7 @@ static Status run(SimCaseRun *r, const SimOptions *options, Error *err) {
     Sim *sim = NULL;
     r->run.position = r->values.of[SIM_POSITION], r->run.velocity = r->values.of[SIM_VELOCITY];
     r->run.force = r->run.control_every ? r->values.of[SIM_FORCE] : NULL;
+    r->run.drive = r->run.control_every ? r->values.of[SIM_DRIVE] : NULL;
     r->run.activation = r->run.control_every && m->tets ? r->values.of[SIM_ACTIVATION] : NULL;
     r->run.keep = sim_keep_arrays, r->run.context = &arrays;
     Status status = sim_open(m, options, &sim, err);

@@ -148,7 +148,7 @@ static void put_scene(FitRollout *r, const SimScene *scene, size_t b) {
     const SimRun run = scene_run(scene);
     const size_t controls = sim_controls(&run), B = r->batch.model.scenes;
     for (int v = 0; v < SIM_VALUES; v++) {
-        const bool control = !sim_value_is_parameter(v) && v != SIM_POSITION && v != SIM_VELOCITY;
+        const bool control = sim_value_is_control(v);
         const size_t count = sim_value_count(&scene->model, controls, v), rows = control ? controls : 1;
         if (!count || !rows || !scene->values.of[v]) continue;
         const size_t row = count / rows;

@@ -68,6 +68,7 @@ static SimRun make_run(Work *work, const SimValues *values) {
     run.position = values->of[SIM_POSITION];
     run.velocity = values->of[SIM_VELOCITY];
     run.force = values->of[SIM_FORCE];
+    run.drive = values->of[SIM_DRIVE];
     run.activation = values->of[SIM_ACTIVATION];
     run.keep = add_loss;
     run.context = work;
@@ -354,7 +355,7 @@ static Status check_value(Work *work, const SimValues *gradient, double limit, G
 
 // ---- all of them
 
-// The scene's values; controls of 0 where it has none.
+// The scene's values; forces and activations of 0 where it has none.
 static Status begin(Work *work, const SimScene *scene, const SimOptions *on, Error *err) {
     SimOptions options = scene_options_on(scene, on);
     *work = (Work){.scene = scene, .values = scene->values, .run = scene_run(scene), .row = 3 * scene->model.particles};
@@ -364,6 +365,7 @@ static Status begin(Work *work, const SimScene *scene, const SimOptions *on, Err
     for (int v = 0; v < SIM_VALUES; v++) {
         size_t count = sim_value_count(&scene->model, controls, v);
         largest = count > largest ? count : largest;
+        if (v == SIM_DRIVE && !work->values.of[v]) continue; // 0 would stop what is fixed and moves
         if (count && !work->values.of[v]) work->values.of[v] = calloc(count, sizeof(double));
         if (count && !work->values.of[v]) return error_no_memory(err, "a gradient check of %s", scene->path);
     }
@@ -392,7 +394,7 @@ static Status check_all(Work *work, const SimValues *gradient, Gradcheck *out, E
     Status status = STATUS_OK;
     for (int v = 0; v < SIM_VALUES && status == STATUS_OK; v++) {
         size_t entries = sim_value_count(&work->scene->model, sim_controls(&work->run), v);
-        if (!entries) continue;
+        if (!entries || !work->values.of[v]) continue;
         GradcheckRow *row = out->row + out->rows++;
         *row = (GradcheckRow){.value = (SimValue)v, .entries = entries};
         status = check_value(work, gradient, out->limit, row, err);
@@ -433,7 +435,7 @@ Status gradcheck_run(const SimScene *scene, const SimOptions *on, Gradcheck *out
     Status status = begin(&work, scene, on, err);
     for (int v = 0; v < SIM_VALUES && status == STATUS_OK; v++) {
         size_t count = sim_value_count(&scene->model, sim_controls(&work.run), v);
-        if (!count) continue;
+        if (!count || !work.values.of[v]) continue;
         gradient.of[v] = calloc(count, sizeof(double));
         work.moved.of[v] = calloc(count, sizeof(double));
         if (!gradient.of[v] || !work.moved.of[v]) status = error_no_memory(err, "a gradient check of %s", scene->path);

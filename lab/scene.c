@@ -317,8 +317,7 @@ Status scene_repeat(SimScene *scene, size_t B, Error *err) {
     for (int v = 0; v < SIM_VALUES; v++) {
         size_t count = sim_value_count(&scene->model, controls, v), all, bytes;
         if (!count || B == 1 || !scene->values.of[v]) continue;
-        const size_t intervals = v == SIM_FORCE || v == SIM_ACTIVATION ? controls : 1,
-                     row = intervals ? count / intervals : 0;
+        const size_t intervals = sim_value_is_control(v) ? controls : 1, row = intervals ? count / intervals : 0;
         bool fits = size_mul(count, B, &all) && size_mul(all, sizeof(double), &bytes);
         double *values = fits ? malloc(bytes) : NULL;
         if (!values) return error_set(err, STATUS_FAILED, "%s: out of memory for %zu scenes", scene->path, B);
@@ -340,7 +339,8 @@ SimRun scene_run(const SimScene *scene) {
                     .velocity = of[SIM_VELOCITY],
                     .force = of[SIM_FORCE],
                     .activation = of[SIM_ACTIVATION],
-                    .control_every = of[SIM_FORCE] || of[SIM_ACTIVATION] ? (size_t)scene->substeps : 0};
+                    .drive = of[SIM_DRIVE],
+                    .control_every = of[SIM_FORCE] ? (size_t)scene->substeps : 0};
 }
 
 Status scene_failed(const SimScene *scene, Status status, Error *err) {

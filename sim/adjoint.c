@@ -41,7 +41,7 @@ static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n,
     double most = sim->backend->vertices_back(&sim->packed, &back, sim->blocks[thread][0], sim->blocks[thread][1]);
     if (most > r->growth[thread]) r->growth[thread] = most;
     const bool interval_ends = run->control_every && n % run->control_every == 0;
-    if (interval_ends) sim_unpack_forces(sim, r->gradient, n / run->control_every, thread);
+    if (interval_ends) sim_unpack_vertex_controls(sim, r->gradient, n / run->control_every, thread);
     sim_team_wait(team);
     sim->backend->forces_back(&sim->packed, &back, sim->chunks[thread][0], sim->chunks[thread][1]);
     sim->backend->body_boxes(&sim->packed.touching, back.state, jump, thread, team->threads);
@@ -56,7 +56,7 @@ static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n,
 static void segment_back(SimTeam *team, const Reverse *r, int thread, size_t first, size_t last, bool *touch) {
     const SimRun *run = team->run;
     for (size_t n = last; n-- > first && !sim_team_ended(team);) {
-        if ((run->force || run->activation) && (n + 1 == last || (n + 1) % run->control_every == 0))
+        if (sim_is_controlled(run) && (n + 1 == last || (n + 1) % run->control_every == 0))
             sim_pack_controls(team->sim, run, n / run->control_every, thread);
         one_step_back(team, r, thread, n, n + 1 == last, touch);
     }
@@ -93,27 +93,31 @@ static Status allocate_back(Sim *sim, const SimRun *run, Reverse *r, Error *err)
         if (status != STATUS_OK) return status;
     } else sim_pack_clear(sim, b->element, b->vertex, b->contact);
     const size_t forces = r->gradient->of[SIM_FORCE] && run->control_every ? 3 * padded : 0;
+    const size_t drives = r->gradient->of[SIM_DRIVE] && run->drive ? 3 * padded : 0;
     b->slots =
         arena_array(&sim->run_memory, t->slots + 1, SIM_RECORD * bytes); // running a segment again uses the others
     b->adjoint = arena_array(&sim->run_memory, padded * SIM_RECORD, bytes);
     b->w = arena_array(&sim->run_memory, padded * SIM_QUAD, bytes);
     b->force = arena_array(&sim->run_memory, forces, bytes);
+    b->drive = arena_array(&sim->run_memory, drives, bytes);
     const size_t meeting = sim->packed.touching.bodies ? padded : 0;
     b->touch_sum = arena_array(&sim->run_memory, meeting * SIM_RECORD, bytes);
     b->touch_values = arena_array(&sim->run_memory, meeting * SIM_QUAD, bytes);
     r->kept = arena_array(&sim->run_memory, padded * SIM_RECORD, bytes);
     r->growth = arena_array(&sim->run_memory, (size_t)sim->threads, sizeof *r->growth);
     r->act = arena_array(&sim->run_memory, t->elements[SIM_KIND_TET], sizeof *r->act);
-    if (!b->slots || !b->adjoint || !b->w || !b->force || !b->touch_sum || !b->touch_values || !r->kept || !r->growth ||
-        !r->act)
+    if (!b->slots || !b->adjoint || !b->w || !b->force || !b->drive || !b->touch_sum || !b->touch_values || !r->kept ||
+        !r->growth || !r->act)
         return error_set(err, STATUS_FAILED, "out of memory for the gradient of %zu particles", t->vertices);
     memset(b->adjoint, 0, padded * SIM_RECORD * bytes);
     memset(b->force, 0, forces * bytes);
+    memset(b->drive, 0, drives * bytes);
     memset(b->touch_values, 0, meeting * SIM_QUAD * bytes);
     memset(r->kept, 0, padded * SIM_RECORD * bytes);
     memset(r->growth, 0, (size_t)sim->threads * sizeof *r->growth);
     memset(r->act, 0, t->elements[SIM_KIND_TET] * sizeof *r->act);
     if (!forces) b->force = NULL;
+    if (!drives) b->drive = NULL;
     b->rest = r->gradient->of[SIM_REST] != NULL;
     return STATUS_OK;
 }

@@ -88,6 +88,7 @@ typedef struct SimPacked {
     void *vertex;                        // (vertex_blocks) SimVertex
     void *contact;                       // (vertex_blocks, planes) SimContact
     void *force;                         // (vertex_blocks, 3) external force, or NULL
+    void *drive;                         // (vertex_blocks, 3) velocity of fixed vertices, or NULL
     const double (*plane)[4];            // unit normal, offset
     size_t planes;
     SimTouching touching;
@@ -120,7 +121,7 @@ typedef struct SimBack {
     bool touch;                // touch_sum holds a part of the adjoint too
     bool rest;                 // the rest pose's gradient is wanted
     void *element[SIM_KINDS];  // gradients, shaped as those of SimPacked
-    void *vertex, *contact, *force;
+    void *vertex, *contact, *force, *drive;
     void *touch_sum;    // (vertices, SIM_RECORD) sums of the adjoints of touches
     void *touch_values; // (vertices, SIM_QUAD) dLoss/d(k_e, k_d, k_f, mu) of touches, half of each where its materials
                         // are

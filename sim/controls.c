@@ -24,29 +24,43 @@ static void own_tets(const Sim *sim, int thread, size_t *first, size_t *last) {
     if (*last > sim->topology.elements[SIM_KIND_TET]) *last = sim->topology.elements[SIM_KIND_TET];
 }
 
-void sim_pack_controls(const Sim *sim, const SimRun *run, size_t c, int thread) {
-    size_t first, last, rows = vertex_rows(sim), tets = sim->topology.elements[SIM_KIND_TET];
-    for (size_t i = 0; i < rows && run->force; i++) {
+// Rows `from` (B*N,3) of an interval into the packed array.
+static void pack_vertices(const Sim *sim, const double *from, int thread, void *to) {
+    for (size_t i = 0; i < vertex_rows(sim) && from; i++) {
         const size_t vertex = (size_t)sim->topology.vertex_of[i];
         for (size_t k = 0; k < 3 && own_vertex(sim, thread, vertex); k++)
-            sim_put(sim, sim->force, sim_field(sim, 3, k, vertex), run->force[3 * (c * rows + i) + k]);
+            sim_put(sim, to, sim_field(sim, 3, k, vertex), from[3 * i + k]);
     }
+}
+
+static void unpack_vertices(const Sim *sim, void *from, int thread, double *to) {
+    for (size_t i = 0; i < vertex_rows(sim) && to && from; i++) {
+        const size_t vertex = (size_t)sim->topology.vertex_of[i];
+        for (size_t k = 0; k < 3 && own_vertex(sim, thread, vertex); k++) {
+            const size_t at = sim_field(sim, 3, k, vertex);
+            to[3 * i + k] = sim_get(sim, from, at);
+            sim_put(sim, from, at, 0);
+        }
+    }
+}
+
+// Interval c of controls of particles, or NULL.
+static const double *interval(const Sim *sim, const double *controls, size_t c) {
+    return controls ? controls + 3 * c * vertex_rows(sim) : NULL;
+}
+
+void sim_pack_controls(const Sim *sim, const SimRun *run, size_t c, int thread) {
+    size_t first, last, tets = sim->topology.elements[SIM_KIND_TET];
+    pack_vertices(sim, interval(sim, run->force, c), thread, sim->force);
+    pack_vertices(sim, interval(sim, run->drive, c), thread, sim->drive);
     own_tets(sim, thread, &first, &last);
     for (size_t i = first; i < last && run->activation; i++)
         sim_put(sim, sim->activation, i, run->activation[c * tets + (size_t)sim->topology.element_of[SIM_KIND_TET][i]]);
 }
 
-void sim_unpack_forces(const Sim *sim, const SimValues *gradient, size_t c, int thread) {
-    const size_t rows = vertex_rows(sim);
-    double *out = gradient->of[SIM_FORCE];
-    for (size_t i = 0; i < rows && out; i++) {
-        const size_t vertex = (size_t)sim->topology.vertex_of[i];
-        for (size_t k = 0; k < 3 && own_vertex(sim, thread, vertex); k++) {
-            const size_t at = sim_field(sim, 3, k, vertex);
-            out[3 * (c * rows + i) + k] = sim_get(sim, sim->back.force, at);
-            sim_put(sim, sim->back.force, at, 0);
-        }
-    }
+void sim_unpack_vertex_controls(const Sim *sim, const SimValues *gradient, size_t c, int thread) {
+    unpack_vertices(sim, sim->back.force, thread, (double *)interval(sim, gradient->of[SIM_FORCE], c));
+    unpack_vertices(sim, sim->back.drive, thread, (double *)interval(sim, gradient->of[SIM_DRIVE], c));
 }
 
 void sim_unpack_activations(const Sim *sim, const SimValues *gradient, size_t c, double *act, int thread) {

@@ -30,28 +30,35 @@ static void allocate_states(Sim *sim) {
     s->totals = sim_device_memory(on, memory, sim_totals(s) * s->total_bytes);
 }
 
+// Interval c of controls from where the host has packed it; `to` NULL: there are none.
+static void upload_interval(SimOnDevice *on, void *to, size_t c, const void *from, size_t bytes) {
+    if (to && !on->device->failed) on->device->nn->upload(on->device, (char *)to + c * bytes, from, bytes);
+}
+
 // Controls of all intervals, packed one after the other on the host.
 static Status copy_controls(Sim *sim, const SimRun *run, Error *err) {
     SimOnDevice *on = sim->on_device;
     const SimTopology *t = &sim->topology;
     Device *device = on->device;
     const size_t bytes = (size_t)on->layout.real_bytes, intervals = sim_controls(run);
-    on->force_bytes = 3 * sim_padded(t) * bytes;
+    on->vertex_bytes = 3 * sim_padded(t) * bytes;
     on->activation_bytes = t->blocks[SIM_KIND_TET] * t->lanes * bytes;
-    on->force = run->force ? sim_device_memory(on, &on->run_memory, intervals * on->force_bytes) : NULL;
+    on->force = run->force ? sim_device_memory(on, &on->run_memory, intervals * on->vertex_bytes) : NULL;
+    on->drive = run->drive ? sim_device_memory(on, &on->run_memory, intervals * on->vertex_bytes) : NULL;
     on->activation = run->activation ? sim_device_memory(on, &on->run_memory, intervals * on->activation_bytes) : NULL;
-    sim->force = arena_alloc(&sim->run_memory, on->force_bytes);
+    sim->force = arena_alloc(&sim->run_memory, on->vertex_bytes);
+    sim->drive = arena_alloc(&sim->run_memory, on->vertex_bytes);
     sim->activation = arena_alloc(&sim->run_memory, on->activation_bytes);
-    if (!sim->force || !sim->activation)
+    if (!sim->force || !sim->drive || !sim->activation)
         return error_set(err, STATUS_FAILED, "out of memory for the controls of %zu particles", t->vertices);
-    memset(sim->force, 0, on->force_bytes); // padding
+    memset(sim->force, 0, on->vertex_bytes); // padding
+    memset(sim->drive, 0, on->vertex_bytes);
     memset(sim->activation, 0, on->activation_bytes);
-    for (size_t c = 0; c < intervals && (on->force || on->activation) && !device->failed; c++) {
+    for (size_t c = 0; c < intervals && sim_is_controlled(run) && !device->failed; c++) {
         sim_pack_controls(sim, run, c, 0);
-        if (on->force) device->nn->upload(device, (char *)on->force + c * on->force_bytes, sim->force, on->force_bytes);
-        if (on->activation)
-            device->nn->upload(device, (char *)on->activation + c * on->activation_bytes, sim->activation,
-                               on->activation_bytes);
+        upload_interval(on, on->force, c, sim->force, on->vertex_bytes);
+        upload_interval(on, on->drive, c, sim->drive, on->vertex_bytes);
+        upload_interval(on, on->activation, c, sim->activation, on->activation_bytes);
     }
     return STATUS_OK;
 }
@@ -78,7 +85,8 @@ static Status begin(Sim *sim, const SimRun *run, Error *err) {
 SimDevicePacked sim_device_packed(const SimOnDevice *on, const SimRun *run, size_t n) {
     const size_t c = run->control_every ? n / run->control_every : 0;
     SimDevicePacked out = on->packed;
-    out.packed.force = on->force ? (char *)on->force + c * on->force_bytes : NULL;
+    out.packed.force = on->force ? (char *)on->force + c * on->vertex_bytes : NULL;
+    out.packed.drive = on->drive ? (char *)on->drive + c * on->vertex_bytes : NULL;
     out.packed.activation = on->activation ? (char *)on->activation + c * on->activation_bytes : NULL;
     return out;
 }

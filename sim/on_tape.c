@@ -32,7 +32,7 @@ static double *read_numbers(Tape *tape, const real *from, size_t count) {
 // The values of the tensors take the place of the others.
 static bool take_inputs(Tape *tape, RollNode *node) {
     SimRun *run = &node->roll.run;
-    const double **given[SIM_GRAVITY] = {&run->position, &run->velocity, &run->force, &run->activation};
+    const double **given[SIM_GRAVITY] = {&run->position, &run->velocity, &run->force, &run->activation, &run->drive};
     node->values = *node->roll.values;
     for (int v = 0; v < SIM_VALUES; v++) {
         const Tensor *x = node->roll.of[v];

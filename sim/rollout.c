@@ -19,14 +19,17 @@ static Status allocate_states(Sim *sim, const SimRun *run, Error *err) {
     s->trajectory = arena_array(&sim->run_memory, sim_trajectory(s), s->state_bytes);
     s->totals = arena_array(&sim->run_memory, sim_totals(s), s->total_bytes);
     sim->force = run->force ? arena_array(&sim->run_memory, 3 * padded, bytes) : NULL;
+    sim->drive = run->drive ? arena_array(&sim->run_memory, 3 * padded, bytes) : NULL;
     sim->activation = run->activation ? arena_array(&sim->run_memory, t->blocks[SIM_KIND_TET] * t->lanes, bytes) : NULL;
-    if (!s->start || !s->trajectory || !s->totals || (run->force && !sim->force) ||
+    if (!s->start || !s->trajectory || !s->totals || (run->force && !sim->force) || (run->drive && !sim->drive) ||
         (run->activation && !sim->activation))
         return error_set(err, STATUS_FAILED, "out of memory for the states of %zu steps of %zu particles", run->steps,
                          t->vertices);
     if (sim->force) memset(sim->force, 0, 3 * padded * bytes); // padding
+    if (sim->drive) memset(sim->drive, 0, 3 * padded * bytes);
     if (sim->activation) memset(sim->activation, 0, t->blocks[SIM_KIND_TET] * t->lanes * bytes);
     sim->packed.force = sim->force;
+    sim->packed.drive = sim->drive;
     sim->packed.activation = sim->activation;
     return STATUS_OK;
 }

@@ -8,7 +8,7 @@
 //     sim_adjoint(sim, &run, &loss, &gradient, err); dLoss/d(each value), from dLoss/d(q, u) at kept steps
 //
 // A step is semi-implicit Euler: u' = u + dt (f(q, u)/m + g), q' = q + dt u'. A fixed particle has 1/m = 0 and feels no
-// gravity; it goes on with its initial velocity. docs/simulator.md has every equation.
+// gravity; it goes on with its initial velocity, or as it is driven. docs/simulator.md has every equation.
 //
 // SI units. All arrays at this border are double and belong to the caller; inside, the solver works in
 // options.precision. B scenes of one topology step together: index 0 is the scene. So (B,N,3) means scene, particle,
@@ -101,13 +101,15 @@ typedef struct SimRun {
     const double
         *force; // (C,B,N,3) newtons, added during control interval c; NULL: none. An impulse p in one step is p/dt
     const double *activation; // (C,B,tets) added to SIM_TET_ACT during control interval c; NULL: none
-    size_t control_every; // steps of one control interval, at least 1 with force or activation; C = sim_controls(run)
+    const double *drive;  // (C,B,N,3) m/s of fixed particles during control interval c; NULL: they keep their velocity
+    size_t control_every; // steps of one control interval, at least 1 with controls; C = sim_controls(run)
     bool gradient;        // keep what sim_adjoint needs
     SimKeep *keep;        // may be NULL
     void *context;        // for keep
 } SimRun;
 
 static inline size_t sim_frames(const SimRun *run) { return run->steps / run->every + 1; }
+static inline bool sim_is_controlled(const SimRun *run) { return run->force || run->activation || run->drive; }
 static inline size_t sim_controls(const SimRun *run) {
     return run->control_every ? (run->steps + run->control_every - 1) / run->control_every : 0;
 }

@@ -8,7 +8,7 @@ static Status check_counts(const SimRun *run, Error *err) {
         return error_set(err, STATUS_BAD_INPUT,
                          "%zu steps, a frame every %zu: expected at least one step, and a whole number of frames",
                          run->steps, run->every);
-    if ((run->force || run->activation) && !run->control_every)
+    if (sim_is_controlled(run) && !run->control_every)
         return error_set(err, STATUS_BAD_INPUT, "controls need an interval of at least one step");
     return STATUS_OK;
 }

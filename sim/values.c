@@ -8,6 +8,7 @@ const SimValueInfo sim_value_info[SIM_VALUES] = {
     [SIM_VELOCITY] = {"velocity", "m/s", SIM_PER_PARTICLE, 3, -1e30, 1e30, "initial velocity"},
     [SIM_FORCE] = {"force", "N", SIM_PER_CONTROL_PARTICLE, 3, -1e30, 1e30, "external force"},
     [SIM_ACTIVATION] = {"activation", "1", SIM_PER_CONTROL_TET, 1, -1e30, 1e30, "added to tet.act"},
+    [SIM_DRIVE] = {"drive", "m/s", SIM_PER_CONTROL_PARTICLE, 3, -1e30, 1e30, "velocity of a fixed particle"},
     [SIM_GRAVITY] = {"gravity", "m/s2", SIM_PER_SCENE, 3, -1e30, 1e30, "acceleration of free particles"},
     [SIM_MASS] = {"mass", "kg", SIM_PER_PARTICLE, 1, 0, 1e30, "mass of a particle"},
     [SIM_REST] = {"rest", "m", SIM_PER_PARTICLE, 3, -1e30, 1e30, "position in the rest pose"},
@@ -42,5 +43,5 @@ size_t sim_value_rows(const SimModel *model, SimValue value) {
 
 size_t sim_value_count(const SimModel *model, size_t controls, SimValue value) {
     size_t count = model->scenes * sim_value_rows(model, value) * sim_value_info[value].axes;
-    return value == SIM_FORCE || value == SIM_ACTIVATION ? count * controls : count;
+    return sim_value_is_control(value) ? count * controls : count;
 }

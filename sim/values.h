@@ -13,6 +13,7 @@ typedef enum SimValue {
     SIM_VELOCITY,
     SIM_FORCE,
     SIM_ACTIVATION,
+    SIM_DRIVE,
     // parameters (sim_set)
     SIM_GRAVITY,
     SIM_MASS,
@@ -63,6 +64,7 @@ typedef struct SimValues {
 } SimValues;
 
 static inline bool sim_value_is_parameter(SimValue value) { return value >= SIM_GRAVITY; }
+static inline bool sim_value_is_control(SimValue value) { return value >= SIM_FORCE && value <= SIM_DRIVE; }
 
 struct SimModel;
 

@@ -22,7 +22,7 @@ typedef struct SimCheck {
 } SimCheck;
 
 static inline double sim_check_uniform(size_t stream, size_t i) { // in -1 .. 1
-    return 2 * (double)random_uniform((RandomKey){.seed = 5, .purpose = RANDOM_TEST, .step = (uint32_t)stream}, i) - 1;
+    return 2 * (double)random_uniform((RandomKey){.seed = 10, .purpose = RANDOM_TEST, .step = (uint32_t)stream}, i) - 1;
 }
 
 static inline size_t sim_check_row(const SimCheck *c) { return 3 * c->scene->model.scenes * c->scene->model.particles; }
@@ -37,8 +37,7 @@ static inline void sim_check_begin(SimCheck *c) {
         c->values.of[v] = calloc(count + 1, sizeof(double));
         c->gradient.of[v] = calloc(count + 1, sizeof(double));
         assert_true(c->values.of[v] && c->gradient.of[v]);
-        if (v != SIM_FORCE && v != SIM_ACTIVATION)
-            memcpy(c->values.of[v], c->scene->values.of[v], count * sizeof(double));
+        if (!sim_value_is_control(v)) memcpy(c->values.of[v], c->scene->values.of[v], count * sizeof(double));
     }
     c->weights = calloc(all, sizeof(double));
     c->aim = calloc(all, sizeof(double));
@@ -71,6 +70,7 @@ static inline double sim_check_loss(SimCheck *c, Sim *sim, bool gradient) {
     c->run.velocity = c->values.of[SIM_VELOCITY];
     c->run.force = c->run.control_every ? c->values.of[SIM_FORCE] : NULL;
     c->run.activation = c->run.control_every ? c->values.of[SIM_ACTIVATION] : NULL;
+    c->run.drive = c->run.control_every ? c->values.of[SIM_DRIVE] : NULL;
     c->run.gradient = gradient;
     c->run.keep = sim_keep_arrays;
     c->run.context = &arrays;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the simulator computes, against closed forms and laws of conservation; and that threads, memory and instruction
 // sets do not change what they must not.
+#include "base/vector.h"
 #include "tests/sim_run.h"
 
 static const SimOptions exact = {.precision = SIM_F64, .threads = 1};
@@ -31,6 +32,39 @@ static void test_fall(void **state) {
     const double *end = r.frames.position + r.frames.row;
     assert_close(end[1], v0 * dt * STEPS, 0, 1e-12);
     assert_close(end[4], v0 * dt * STEPS + g * dt * dt * STEPS * (STEPS + 1) / 2, 0, 1e-12);
+    end_run(&r);
+    sim_scene_free(&scene);
+}
+
+// A fixed particle goes where it is driven, and a spring pulls another one behind it; without a drive it keeps its
+// velocity.
+static void test_drive(void **state) {
+    (void)state;
+    enum { STEPS = 300, EACH = 100 };
+    const double dt = 1e-3, drive[3][6] = {{1, 0, 0, 9, 9, 9}, {0, -2, 0, 9, 9, 9}, {0, 0, 0.5, 9, 9, 9}};
+    SimScene scene;
+    Run r;
+    Error err;
+    particles(&scene, (SimModel){.scenes = 1, .particles = 2, .springs = 1, .dt = dt});
+    scene.spring[1] = 1, scene.fixed[0] = 1;
+    scene.values.of[SIM_VELOCITY][0] = 3;
+    scene.values.of[SIM_POSITION][3] = 0.1;
+    scene.values.of[SIM_SPRING_LENGTH][0] = 0.1;
+    scene.values.of[SIM_SPRING_KE][0] = 500;
+    run_scene(&scene, exact, STEPS, EACH, false, &r);
+    assert_close(r.frames.position[3 * r.frames.row], 3 * dt * STEPS, 0, 1e-12);
+    r.run.drive = *drive, r.run.control_every = EACH;
+    assert_status_ok(sim_rollout(r.sim, &r.run, &err), err);
+    for (size_t f = 1; f <= 3; f++)
+        for (size_t c = 0; c < 3; c++) {
+            double to = 0;
+            for (size_t k = 0; k < f; k++) to += drive[k][c] * dt * EACH;
+            assert_close(r.frames.position[f * r.frames.row + c], to, 0, 1e-12);
+            assert_close(r.frames.velocity[f * r.frames.row + c], drive[f - 1][c], 0, 0);
+        }
+    double apart[3];
+    vector_between(r.frames.position + 3 * r.frames.row, 0, 1, apart);
+    assert_true(vector_dot(apart, apart) < 0.1); // a free particle is not driven
     end_run(&r);
     sim_scene_free(&scene);
 }
@@ -184,12 +218,9 @@ static void test_instruction_sets(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fall),
-                                       cmocka_unit_test(test_spring_period),
-                                       cmocka_unit_test(test_momenta),
-                                       cmocka_unit_test(test_energy),
-                                       cmocka_unit_test(test_rest),
-                                       cmocka_unit_test(test_bits),
-                                       cmocka_unit_test(test_instruction_sets)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fall),          cmocka_unit_test(test_drive),
+                                       cmocka_unit_test(test_spring_period), cmocka_unit_test(test_momenta),
+                                       cmocka_unit_test(test_energy),        cmocka_unit_test(test_rest),
+                                       cmocka_unit_test(test_bits),          cmocka_unit_test(test_instruction_sets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

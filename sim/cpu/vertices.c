@@ -30,6 +30,11 @@ static void add_contacts(const SimPacked *p, size_t block, const Num x[3], const
     }
 }
 
+// One of two for each vertex, by whether it is free or fixed.
+LANES_INLINE Num if_free(const SimVertex *vertex, Num yes, Num no) {
+    return num_if_less(num_all(0), vertex->inverse_mass, yes, no);
+}
+
 // Sums of the slots of a block's vertices, `record` reals each.
 LANES_INLINE void sum_slots(const SimPacked *p, const real *slots, size_t block, size_t record, real *out) {
     for (size_t i = 0; i < SIM_LANES; i++) {
@@ -136,6 +141,7 @@ bool CPU_FN(sim_vertices)(const SimPacked *p, const SimStep *step, size_t first,
         if (step->total) lanes_write((real *)step->total + b * SIM_LANES * SIM_QUAD, SIM_QUAD, f);
         for (int i = 0; i < 3; i++) {
             v[i] += dt * (vertex->inverse_mass * f[i] + vertex->gravity[i]);
+            if (p->drive) v[i] = if_free(vertex, v[i], ((const Num *)p->drive)[3 * b + (size_t)i]);
             x[i] += dt * v[i];
             bad += x[i] - x[i] + (v[i] - v[i]);
         }
@@ -198,8 +204,7 @@ static void vertex_gradients(const SimBack *back, size_t b, real dt, const SimVe
     Num f[3];
     lanes_read((const real *)back->total + b * SIM_LANES * SIM_QUAD, SIM_QUAD, f);
     gradient->inverse_mass += num_dot(w, f);
-    for (int i = 0; i < 3; i++)
-        gradient->gravity[i] += num_if_less(num_all(0), vertex->inverse_mass, dt * gv[i], num_all(0));
+    for (int i = 0; i < 3; i++) gradient->gravity[i] += if_free(vertex, dt * gv[i], num_all(0));
     if (back->force) num_add_scaled(num_all(1), w, (Num *)back->force + 3 * b);
 }
 
@@ -300,9 +305,11 @@ double CPU_FN(sim_vertices_back)(const SimPacked *p, const SimBack *back, size_t
             for (int i = 0; i < 3; i++) {
                 gv[i] += dt * gx[i]; // q' = q + dt u'
                 w[i] = dt * vertex->inverse_mass * gv[i];
+                if (back->drive) ((Num *)back->drive)[3 * b + (size_t)i] += if_free(vertex, num_all(0), gv[i]);
             }
             lanes_write((real *)back->w + b * SIM_LANES * SIM_QUAD, SIM_QUAD, w);
             vertex_gradients(back, b, dt, vertex, w, gv);
+            for (int i = 0; i < 3 && p->drive; i++) gv[i] = if_free(vertex, gv[i], num_all(0));
             if (p->planes) contacts_back(p, back, b, w, gx, gv);
         }
         lanes_write(adjoint, SIM_RECORD, gx);

@@ -232,6 +232,7 @@ static __global__ void vertices(SimDevicePacked a, SimStep step, unsigned long l
         if (step.total) write_quad(step.total, i, f);
         UNROLL_LOOP(c, 3) {
             v[c] += dt * (vertex.inverse_mass * f[c] + vertex.gravity[c]);
+            if (p.drive && !(vertex.inverse_mass > 0)) v[c] = static_cast<const real *>(p.drive)[field_at(3, c, i)];
             x[c] += dt * v[c];
             off += (x[c] - x[c]) + (v[c] - v[c]);
         }
@@ -271,6 +272,14 @@ static __device__ inline void vertex_gradients(const SimPacked &p, const SimBack
     if (b.force) UNROLL_LOOP(c, 3) static_cast<real *>(b.force)[field_at(3, c, i)] += w[c];
 }
 
+// A fixed vertex has the velocity that is given, whatever it had before.
+static __device__ inline void drive_back(const SimBack &b, size_t i, Num gv[3]) {
+    UNROLL_LOOP(c, 3) {
+        if (b.drive) static_cast<real *>(b.drive)[field_at(3, c, i)] += gv[c];
+        gv[c] = 0;
+    }
+}
+
 static __global__ void vertices_back(SimDevicePacked a, SimBack b) {
     const SimPacked &p = a.packed;
     const real dt = static_cast<real>(p.dt);
@@ -287,6 +296,7 @@ static __global__ void vertices_back(SimDevicePacked a, SimBack b) {
             }
             write_quad(b.w, i, w);
             vertex_gradients(p, b, i, vertex, w, gv);
+            if (p.drive && !(vertex.inverse_mass > 0)) drive_back(b, i, gv);
             contacts_back(p, b, i, w, gx, gv);
         }
         write_record(b.adjoint, i, gx, gv);
