@@ -94,7 +94,7 @@ typedef struct SimPacked {
     SimTouching touching;
     const SimRigid *rigid; // (rigids)
     size_t rigids;
-    double (*rigid_mass)[2]; // (vertices) kg, and what counts in the inertia; of rigid bodies alone
+    double (*rigid_mass)[2]; // (vertices) kg, and what counts in the inertia; 0 outside rigid bodies
     double dt;
     bool by_strain;
 } SimPacked;

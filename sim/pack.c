@@ -35,6 +35,10 @@ size_t sim_contact_bytes(const Sim *sim) {
     return sim->topology.vertex_blocks * sim->model.planes * CONTACT_FIELDS * vector_bytes(sim);
 }
 
+size_t sim_rigid_mass_bytes(const Sim *sim) {
+    return sim->model.rigids ? sim_padded(&sim->topology) * sizeof *sim->packed.rigid_mass : 0;
+}
+
 void sim_pack_clear(const Sim *sim, void *const element[SIM_KINDS], void *vertex, void *contact) {
     for (int k = 0; k < SIM_KINDS; k++) memset(element[k], 0, sim_element_bytes(sim, k));
     memset(vertex, 0, sim_vertex_bytes(sim));
@@ -126,8 +130,9 @@ Status sim_make_rigid(Sim *sim, Error *err) {
     p->rigids = sim->model.scenes * sim->model.rigids;
     p->rigid = sim->topology.rigid;
     if (!p->rigids) return STATUS_OK;
-    p->rigid_mass = arena_array(&sim->memory, sim_padded(&sim->topology), sizeof *p->rigid_mass);
+    p->rigid_mass = arena_alloc(&sim->memory, sim_rigid_mass_bytes(sim));
     if (!p->rigid_mass) return error_set(err, STATUS_FAILED, "out of memory for %zu rigid bodies", p->rigids);
+    memset(p->rigid_mass, 0, sim_rigid_mass_bytes(sim));
     return STATUS_OK;
 }
 
@@ -135,6 +140,7 @@ static void pack_rigid(Sim *sim) {
     const size_t N = sim->model.particles;
     for (size_t i = 0; i < sim->topology.vertices && sim->packed.rigids; i++) {
         double *to = sim->packed.rigid_mass[sim->topology.vertex_of[i]];
+        if (sim->model.rigid[i % N] < 0) continue;
         to[0] = sim->mass[i];
         to[1] = sim->mass[i] * (sim->model.inertia ? sim->model.inertia[i % N] : 1);
     }

@@ -9,6 +9,7 @@
 size_t sim_element_bytes(const Sim *sim, int kind);
 size_t sim_vertex_bytes(const Sim *sim);
 size_t sim_contact_bytes(const Sim *sim);
+size_t sim_rigid_mass_bytes(const Sim *sim);
 
 // The packed arrays of one set of parameters, or of their gradients: allocates and zeroes them; zeroes them.
 Status sim_pack_allocate(Sim *sim, void *element[SIM_KINDS], void **vertex, void **contact, Error *err);

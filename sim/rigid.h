@@ -66,7 +66,8 @@ ELEMENT void rigid_turn(const double *t, double R[9]) {
     double terms[3], column[3];
     rigid_angle_terms(rigid_dot(t, t), terms);
     for (int j = 0; j < 3; j++) {
-        const double axis[3] = {j == 0, j == 1, j == 2};
+        double axis[3] = {0};
+        axis[j] = 1;
         rigid_series(t, terms[0], terms[1], axis, column);
         for (int i = 0; i < 3; i++) R[3 * i + j] = column[i];
     }

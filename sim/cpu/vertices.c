@@ -2,7 +2,7 @@
 // The step of the vertices from their forces, with contact, and its adjoint.
 #include "sim/cpu/functions.h"
 #include "sim/cpu/lanes.h"
-#include "sim/rigid.h"
+#include "sim/rigid_particle.h"
 
 #include <math.h>
 
@@ -52,64 +52,26 @@ LANES_INLINE void sum_slots(const SimPacked *p, const real *slots, size_t block,
 
 // ---- rigid bodies
 
-static void read_vertex(const void *records, size_t vertex, double x[3], double v[3]) {
-    const real *record = (const real *)records + SIM_RECORD * vertex;
-    for (int i = 0; i < 3; i++) x[i] = (double)record[i], v[i] = (double)record[SIM_QUAD + i];
-}
-
-static void read_force(const void *total, size_t vertex, double f[3]) {
-    for (int i = 0; i < 3; i++) f[i] = (double)((const real *)total)[SIM_QUAD * vertex + (size_t)i];
-}
-
-// Field f of a vertex's SimVertex.
-static real *vertex_field(void *vertices, size_t vertex, size_t f) {
-    return (real *)vertices + (vertex / SIM_LANES * (sizeof(SimVertex) / sizeof(Num)) + f) * SIM_LANES +
-           vertex % SIM_LANES;
-}
-
-static void add_up(const SimPacked *p, const SimRigid *rigid, const void *state, const void *total,
-                   SimRigidSums *sums) {
-    const size_t first = (size_t)rigid->vertex, last = first + (size_t)rigid->vertices;
-    double x[3], v[3], r[3], u[3], f[3];
-    *sums = (SimRigidSums){0};
-    for (size_t i = first; i < last; i++) {
-        read_vertex(state, i, x, v);
-        sim_rigid_add_place(p->rigid_mass[i][0], x, v, sums);
-    }
-    sim_rigid_middle(sums);
-    for (size_t i = first; i < last; i++) {
-        read_vertex(state, i, x, v);
-        read_force(total, i, f);
-        sim_rigid_arms(sums, x, v, r, u);
-        sim_rigid_add_turn(p->rigid_mass[i][1], r, u, f, sums);
-    }
-    for (size_t c = 0; c < 3; c++) sums->gravity[c] = (double)*vertex_field(p->vertex, first, 1 + c);
-}
+static size_t end_of(const SimRigid *rigid) { return (size_t)rigid->vertex + (size_t)rigid->vertices; }
 
 // What the body does in a step from this state.
 static void move_body(const SimPacked *p, const SimRigid *rigid, const void *state, const void *total,
-                      SimRigidSums *sums, SimRigidMotion *motion) {
-    add_up(p, rigid, state, total, sums);
-    sim_rigid_move(sums, p->dt, motion);
-    if (p->touching.bodies) p->touching.angle[rigid->body] = motion->angle;
+                      SimRigidBody *body) {
+    const size_t first = (size_t)rigid->vertex, last = end_of(rigid);
+    *body = (SimRigidBody){0};
+    for (size_t i = first; i < last; i++) sim_rigid_sum_place(p, state, i, &body->sums);
+    sim_rigid_middle(&body->sums);
+    for (size_t i = first; i < last; i++) sim_rigid_sum_turn(p, body, state, total, i, &body->sums);
+    sim_rigid_step(p, rigid, body);
+    if (p->touching.bodies) p->touching.angle[rigid->body] = body->motion.angle;
 }
 
 static bool rigid_step(const SimPacked *p, const SimRigid *rigid, const SimStep *step) {
-    SimRigidSums sums;
-    SimRigidMotion motion;
-    double x[3], v[3], r[3], u[3], bad = 0;
-    move_body(p, rigid, step->state, step->total, &sums, &motion);
-    for (size_t i = (size_t)rigid->vertex; i < (size_t)(rigid->vertex + rigid->vertices); i++) {
-        real *to = (real *)step->next + SIM_RECORD * i;
-        read_vertex(step->state, i, x, v);
-        sim_rigid_arms(&sums, x, v, r, u);
-        sim_rigid_place(&motion, r, x, v);
-        for (int c = 0; c < 3; c++) {
-            to[c] = (real)x[c], to[SIM_QUAD + c] = (real)v[c];
-            bad += (double)(to[c] - to[c] + (to[SIM_QUAD + c] - to[SIM_QUAD + c]));
-        }
-    }
-    return bad == 0;
+    SimRigidBody body;
+    bool good = true;
+    move_body(p, rigid, step->state, step->total, &body);
+    for (size_t i = (size_t)rigid->vertex; i < end_of(rigid); i++) good &= sim_rigid_write(&body, step, i);
+    return good;
 }
 
 // The rigid bodies in blocks first .. last-1, which cut none: from *begin to before *end.
@@ -208,74 +170,17 @@ static void vertex_gradients(const SimBack *back, size_t b, real dt, const SimVe
     if (back->force) num_add_scaled(num_all(1), w, (Num *)back->force + 3 * b);
 }
 
-// The adjoint of a rigid body's particle after the step, from its parts; it belongs to no element.
-static void read_rigid_adjoint(const SimBack *back, size_t vertex, double gx[3], double gv[3]) {
-    const void *const others[] = {back->touch ? back->touch_sum : NULL, back->loss};
-    double x[3], v[3];
-    read_vertex(back->adjoint, vertex, gx, gv);
-    for (int k = 0; k < 2; k++) {
-        if (!others[k]) continue;
-        read_vertex(others[k], vertex, x, v);
-        for (int c = 0; c < 3; c++) gx[c] += x[c], gv[c] += v[c];
-    }
-}
-
-static void write_three(const double from[3], real *to) {
-    for (int c = 0; c < 3; c++) to[c] = (real)from[c];
-}
-
 // The adjoint of a rigid body's step: `adjoint` and `w` of its vertices are ready then, less what planes do.
 static double rigid_back(const SimPacked *p, const SimBack *back, const SimRigid *rigid) {
-    const size_t first = (size_t)rigid->vertex, last = first + (size_t)rigid->vertices;
-    SimRigidSums sums;
-    SimRigidMotion motion;
-    SimRigidBack g = {0};
-    SimRigidPart part;
-    double x[3], v[3], r[3], u[3], f[3], gx[3], gv[3], centre[3], velocity[3], most = 0;
-    move_body(p, rigid, back->state, back->total, &sums, &motion);
-    for (size_t i = first; i < last; i++) {
-        read_vertex(back->state, i, x, v);
-        read_rigid_adjoint(back, i, gx, gv);
-        sim_rigid_arms(&sums, x, v, r, u);
-        sim_rigid_add_back(&motion, r, gx, gv, &g);
-        for (int c = 0; c < 3; c++) most = fmax(most, fmax(fabs(gx[c]), fabs(gv[c])));
-    }
-    sim_rigid_move_back(&sums, p->dt, &motion, &g);
-    for (int c = 0; c < 3; c++) {
-        *vertex_field(back->vertex, first, 1 + (size_t)c) += (real)(sums.mass * g.force[c]);
-        centre[c] = g.centre[c], velocity[c] = g.velocity[c];
-    }
-    for (size_t i = first; i < last; i++) { // of what the arms are measured from
-        read_vertex(back->state, i, x, v);
-        read_force(back->total, i, f);
-        read_rigid_adjoint(back, i, gx, gv);
-        sim_rigid_arms(&sums, x, v, r, u);
-        sim_rigid_part(&motion, &g, p->rigid_mass[i][1], r, u, f, gx, gv, &part);
-        for (int c = 0; c < 3; c++) centre[c] -= part.r[c], velocity[c] -= part.u[c];
-    }
-    for (size_t i = first; i < last; i++) {
-        const double m = p->rigid_mass[i][0], share = p->rigid_mass[i][1] / m;
-        real *adjoint = (real *)back->adjoint + SIM_RECORD * i;
-        read_vertex(back->state, i, x, v);
-        read_force(back->total, i, f);
-        read_rigid_adjoint(back, i, gx, gv);
-        sim_rigid_arms(&sums, x, v, r, u);
-        sim_rigid_part(&motion, &g, p->rigid_mass[i][1], r, u, f, gx, gv, &part);
-        const double of_mass = g.mass + (rigid_dot(r, centre) + rigid_dot(u, velocity)) / sums.mass + share * part.n;
-        *vertex_field(back->vertex, i, 0) -= (real)(m * of_mass);
-        rigid_add(m / sums.mass, centre, part.r);
-        rigid_add(m / sums.mass, velocity, part.u);
-        write_three(part.r, adjoint);
-        write_three(part.u, adjoint + SIM_QUAD);
-        write_three(part.f, (real *)back->w + SIM_QUAD * i);
-    }
+    const size_t first = (size_t)rigid->vertex, last = end_of(rigid);
+    SimRigidBody body;
+    double most = 0;
+    move_body(p, rigid, back->state, back->total, &body);
+    for (size_t i = first; i < last; i++) most = fmax(most, sim_rigid_sum_back(back, &body, i, &body.back));
+    sim_rigid_step_back(p, back, rigid, &body);
+    for (size_t i = first; i < last; i++) sim_rigid_sum_arms(p, back, &body, i, &body.back);
+    for (size_t i = first; i < last; i++) sim_rigid_write_back(p, back, &body, i);
     return most;
-}
-
-// Whether a block belongs to a rigid body; *r goes on with ascending blocks.
-static bool is_rigid(const SimPacked *p, size_t block, size_t *r) {
-    while (*r < p->rigids && (size_t)(p->rigid[*r].vertex + p->rigid[*r].vertices) <= block * SIM_LANES) ++*r;
-    return *r < p->rigids && (size_t)p->rigid[*r].vertex <= block * SIM_LANES;
 }
 
 double CPU_FN(sim_vertices_back)(const SimPacked *p, const SimBack *back, size_t first, size_t last) {
@@ -289,7 +194,7 @@ double CPU_FN(sim_vertices_back)(const SimPacked *p, const SimBack *back, size_t
         const SimVertex *vertex = (const SimVertex *)p->vertex + b;
         real *adjoint = (real *)back->adjoint + b * SIM_LANES * SIM_RECORD;
         Num gx[3], gv[3], w[3];
-        if (back->state && is_rigid(p, b, &begin)) {
+        if (back->state && sim_is_rigid(p, b * SIM_LANES)) { // rigid_back has been there
             lanes_read(adjoint, SIM_RECORD, gx);
             lanes_read(adjoint + SIM_QUAD, SIM_RECORD, gv);
             lanes_read((const real *)back->w + b * SIM_LANES * SIM_QUAD, SIM_QUAD, w);
