@@ -112,6 +112,8 @@ static Status first_copy(Sim *sim, Error *err) {
     if (status == STATUS_OK) status = sim_device_make_bodies(sim, err);
     p->vertex = sim_device_memory(on, &on->memory, sim_vertex_bytes(sim));
     p->contact = sim_device_memory(on, &on->memory, sim_contact_bytes(sim));
+    p->rigid = sim_device_copy(on, t->rigid, p->rigids * sizeof *t->rigid);
+    p->rigid_mass = sim_device_memory(on, &on->memory, sim_rigid_mass_bytes(sim));
     on->slots = sim_device_memory(on, &on->memory, (t->slots + 1) * SIM_QUAD * (size_t)on->layout.real_bytes);
     p->slot_vertex = NULL; // of the host alone, as corners of chunks are
     for (int k = 0; k < SIM_KINDS; k++) p->corner[k] = NULL;
@@ -131,6 +133,8 @@ Status sim_device_set(Sim *sim, Error *err) {
     if (status == STATUS_OK && !device->failed) {
         device->nn->upload(device, to->vertex, from->vertex, sim_vertex_bytes(sim));
         device->nn->upload(device, to->contact, from->contact, sim_contact_bytes(sim));
+        if (from->rigids && !device->failed)
+            device->nn->upload(device, to->rigid_mass, from->rigid_mass, sim_rigid_mass_bytes(sim));
         sim_device_copy_bodies(sim);
     }
     sim_device_note_peak(sim);

@@ -2,19 +2,21 @@
 // A step and its adjoint on a GPU, in the precision of `real`, within SIM_CUDA_SPACE. Forces: a block for each chunk, a
 // thread for each element, which leaves its corners' forces in shared memory; then a thread for each slot adds those of
 // its vertex in a fixed order. Vertices: a thread each, which adds its slots. So there are two launches a step, one
-// more for each further kind of element and three where bodies meet (sim/cuda/touches.h), and no atomics but the one
-// that marks a step whose state is not finite.
+// more for each further kind of element, three where bodies meet (sim/cuda/touches.h) and one where bodies are rigid
+// (sim/cuda/rigid.h), and no atomics but the one that marks a step whose state is not finite.
 #include "nn/cuda/launch.h"
 #include "nn/cuda/unroll.h"
 #include "sim/contact.h"
 #include "sim/cuda/functions.h"
 #include "sim/hinge.h"
+#include "sim/rigid_particle.h"
 #include "sim/spring.h"
 #include "sim/tet.h"
 #include "sim/touching.h"
 #include "sim/vertex.h"
 
 #include "sim/cuda/records.h"
+#include "sim/cuda/rigid.h"
 #include "sim/cuda/touches.h"
 
 namespace SIM_CUDA_SPACE {
@@ -259,19 +261,6 @@ static __device__ inline void read_adjoint(const SimPacked &p, const SimBack &b,
     }
 }
 
-// Adds to the gradients of a vertex's mass, gravity and external force.
-static __device__ inline void vertex_gradients(const SimPacked &p, const SimBack &b, size_t i, const SimVertex &vertex,
-                                               const Num w[3], const Num gv[3]) {
-    const real dt = static_cast<real>(p.dt);
-    SimVertex gradient;
-    Num f[3];
-    read_quad(b.total, i, f);
-    gradient.inverse_mass = num_dot(w, f);
-    UNROLL_LOOP(c, 3) gradient.gravity[c] = vertex.inverse_mass > 0 ? dt * gv[c] : 0;
-    add_fields<SimVertex, 0, 4>(b.vertex, i, gradient);
-    if (b.force) UNROLL_LOOP(c, 3) static_cast<real *>(b.force)[field_at(3, c, i)] += w[c];
-}
-
 // A fixed vertex has the velocity that is given, whatever it had before.
 static __device__ inline void drive_back(const SimBack &b, size_t i, Num gv[3]) {
     UNROLL_LOOP(c, 3) {
@@ -280,33 +269,45 @@ static __device__ inline void drive_back(const SimBack &b, size_t i, Num gv[3]) 
     }
 }
 
+// From the adjoint after the step to that before it, less what planes do; with the gradients of mass and gravity.
+static __device__ inline void vertex_back(const SimPacked &p, const SimBack &b, size_t i, const Num gx[3], Num gv[3],
+                                          Num w[3]) {
+    const SimVertex vertex = read_fields<SimVertex>(p.vertex, i);
+    const real dt = static_cast<real>(p.dt);
+    SimVertex gradient;
+    Num f[3];
+    UNROLL_LOOP(c, 3) {
+        gv[c] += dt * gx[c]; // q' = q + dt u'
+        w[c] = dt * vertex.inverse_mass * gv[c];
+    }
+    write_quad(b.w, i, w);
+    read_quad(b.total, i, f);
+    gradient.inverse_mass = num_dot(w, f);
+    UNROLL_LOOP(c, 3) gradient.gravity[c] = vertex.inverse_mass > 0 ? dt * gv[c] : 0;
+    add_fields<SimVertex, 0, 4>(b.vertex, i, gradient);
+    if (p.drive && !(vertex.inverse_mass > 0)) drive_back(b, i, gv);
+}
+
 static __global__ void vertices_back(SimDevicePacked a, SimBack b) {
     const SimPacked &p = a.packed;
-    const real dt = static_cast<real>(p.dt);
     Num most = 0;
     GRID_LOOP(i, p.vertex_blocks * LANES) {
-        const SimVertex vertex = read_fields<SimVertex>(p.vertex, i);
         Num gx[3], gv[3], w[3];
-        read_adjoint(p, b, i, gx, gv);
-        UNROLL_LOOP(c, 3) most = num_max(most, num_max(real_fabs(gx[c]), real_fabs(gv[c])));
+        if (b.state && sim_is_rigid(&p, i)) { // rigid_back has been there
+            read_record(b.adjoint, i, gx, gv);
+            read_quad(b.w, i, w);
+        } else {
+            read_adjoint(p, b, i, gx, gv);
+            UNROLL_LOOP(c, 3) most = num_max(most, num_max(real_fabs(gx[c]), real_fabs(gv[c])));
+            if (b.state) vertex_back(p, b, i, gx, gv, w);
+        }
         if (b.state) {
-            UNROLL_LOOP(c, 3) {
-                gv[c] += dt * gx[c]; // q' = q + dt u'
-                w[c] = dt * vertex.inverse_mass * gv[c];
-            }
-            write_quad(b.w, i, w);
-            vertex_gradients(p, b, i, vertex, w, gv);
-            if (p.drive && !(vertex.inverse_mass > 0)) drive_back(b, i, gv);
+            if (b.force) UNROLL_LOOP(c, 3) static_cast<real *>(b.force)[field_at(3, c, i)] += w[c];
             contacts_back(p, b, i, w, gx, gv);
         }
         write_record(b.adjoint, i, gx, gv);
     }
-    most = warp_max(most);
-    if (cuda_lane() != 0) return;
-    const double size = static_cast<double>(most); // not negative, so its bits are in its order
-    unsigned long long bits;
-    memcpy(&bits, &size, sizeof bits);
-    atomicMax(a.growth, bits);
+    note_growth(a, static_cast<double>(most));
 }
 
 // ---- a step
@@ -325,6 +326,7 @@ void step(Device *device, const SimDevicePacked *a, const SimStep *s, unsigned l
     launch_forces<SIM_KIND_HINGE>(device, a, s);
     launch_touches<false>(device, a, s->state, SimBack());
     LAUNCH(device, cuda_blocks(vertex_count(a)), CUDA_THREADS, 0, vertices, *a, *s, number);
+    LAUNCH(device, cuda_blocks(a->packed.rigids, 1), RIGID_THREADS, sizeof(SharedRigid), rigid_step, *a, *s, number);
 }
 
 template <SimKind kind, bool rest>
@@ -335,6 +337,8 @@ static void launch_back(Device *device, const SimDevicePacked *a, const SimDevic
 
 void back(Device *device, const SimDevicePacked *a, const SimDeviceBack *b) {
     if (!cuda_op(device, "sim step backward", vertex_count(a), a->packed.chunks)) return;
+    if (b->back.state)
+        LAUNCH(device, cuda_blocks(a->packed.rigids, 1), RIGID_THREADS, sizeof(SharedRigid), rigid_back, *a, b->back);
     LAUNCH(device, cuda_blocks(vertex_count(a)), CUDA_THREADS, 0, vertices_back, *a, b->back);
     if (!b->back.state) return;
     launch_back<SIM_KIND_SPRING, false>(device, a, b);

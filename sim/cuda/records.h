@@ -55,6 +55,15 @@ static __device__ inline void add_fields(void *packed, size_t place, const T &pa
     static_cast<real *>(packed)[field_at(FIELDS, FIRST + i, place)] += all[FIRST + i];
 }
 
+// The whole warp takes part.
+static __device__ inline void note_growth(const SimDevicePacked &a, double most) {
+    most = warp_max(most);
+    if (cuda_lane() != 0) return;
+    unsigned long long bits; // not negative, so its bits are in its order
+    memcpy(&bits, &most, sizeof bits);
+    atomicMax(a.growth, bits);
+}
+
 template <class T> static __device__ inline T zeros() {
     T out;
     memset(&out, 0, sizeof out);
