@@ -66,13 +66,14 @@ static void count(Device *device, const char *name, size_t steps, size_t every, 
     sim_case_run_free(&r);
 }
 
-// A step is a launch for the vertices, one for each kind of element and three where bodies meet; so is its adjoint.
+// A step is a launch for the vertices, one for each kind of element, three where bodies meet and one where some are
+// rigid; so is its adjoint.
 static void steps_do_not_wait(void **state) {
     (void)state;
     static const struct {
         const char *name;
         int launches;
-    } expected[] = {{"springs", 2}, {"bodies that meet", 6}};
+    } expected[] = {{"springs", 2}, {"bodies that meet", 6}, {"rigid bodies that meet", 6}};
     Devices b = open_both();
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         long launches[2], waits[2];
@@ -92,25 +93,45 @@ static Status fine_cloth(SimScene *s, Error *err) {
     return sim_scene_bodies(s, bodies, 2, 0.007, err);
 }
 
-static void a_face_has_many_particles(void **state) {
-    (void)state;
+// The velocity along y of a particle at the end.
+static double agree(const SimCase *c, size_t particle) {
     Devices b = open_both();
-    const SimCase c = {"a fine cloth on a cube", fine_cloth, 3, 1, 0, 0, {1e-3, 1e-11}};
+    double velocity = NAN;
     for (SimPrecision p = SIM_F32; p <= SIM_F64; p++) {
         const char *where = "";
         SimCaseRun expected, found;
-        run(&c, b.cpu, p, &expected);
+        run(c, b.cpu, p, &expected);
         cuda_on_cpu_seed(p);
-        run(&c, b.gpu, p, &found);
+        run(c, b.gpu, p, &found);
         const double error = sim_case_error(&expected, &found, &where);
-        print_message("%s: worst %.2e of %.0e (%s)\n", c.name, error, c.allowed[p], where);
-        assert_true(error <= c.allowed[p]);
-        const double *last = expected.frames + 7 * 3 * expected.scene.model.particles; // velocities after step 3
-        assert_true(last[3 * 2 + 1] < -0.5);                                           // a corner that is pushed down
+        print_message("%s: worst %.2e of %.0e (%s)\n", c->name, error, c->allowed[p], where);
+        assert_true(error <= c->allowed[p]);
+        const size_t frames = sim_frames(&expected.run);
+        velocity = expected.frames[3 * ((2 * frames - 1) * expected.scene.model.particles + particle) + 1];
         sim_case_run_free(&expected);
         sim_case_run_free(&found);
     }
     devices_close(&b);
+    return velocity;
+}
+
+static void a_face_has_many_particles(void **state) {
+    (void)state;
+    const SimCase c = {"a fine cloth on a cube", fine_cloth, 3, 1, 0, 0, {1e-3, 1e-11}};
+    assert_true(agree(&c, 2) < -0.5); // a corner that is pushed down
+}
+
+// Alone, without gravity, planes and elements; of so many particles that threads of its block have several.
+static Status tumbling(SimScene *s, Error *err) {
+    static const SimSceneBody body = {
+        .cells = {7, 4, 9}, .at = {0.4, 0.2, -0.3}, .spin = {0.1, 9, 0.3}, .velocity = {1, 2, -0.5}, .rigid = true};
+    return sim_scene_bodies(s, &body, 1, 0, err);
+}
+
+static void a_rigid_body_tumbles(void **state) {
+    (void)state;
+    const SimCase c = {"a rigid body", tumbling, 200, 50, 0, 0, {1e-3, 1e-11}};
+    assert_true(fabs(agree(&c, 0) - 2) > 0.01); // it turns
 }
 
 // One spring explodes; frames before that are kept.
@@ -124,6 +145,16 @@ static Status exploding_cloth(SimScene *s, Error *err) {
     static const SimSceneBody bodies[] = {{.cells = {1, 1, 1}, .at = {0, -0.054, 0}}, {.cells = {2, 0, 2}}};
     Status status = sim_scene_bodies(s, bodies, 2, 0.006, err);
     if (status == STATUS_OK) s->values.of[SIM_SPRING_KE][5] = 1e18, s->values.of[SIM_VELOCITY][3 * 12] = 1;
+    return status;
+}
+
+// Between two stiff planes.
+static Status exploding_block(SimScene *s, Error *err) {
+    static const SimSceneBody body = {.cells = {1, 1, 1}, .at = {0.3, 0.055, 0}, .velocity = {0, -1, 0}, .rigid = true};
+    static SimPlane planes[] = {{.normal = {0, 1, 0}}, {.normal = {0, -1, 0}, .offset = -0.11}};
+    Status status = sim_scene_bodies(s, &body, 1, 0.001, err);
+    s->model.plane = planes, s->model.planes = 2;
+    if (status == STATUS_OK) s->values.of[SIM_CONTACT_KE][0] = 1e12;
     return status;
 }
 
@@ -148,15 +179,15 @@ static void explode(Device *device, Status make(SimScene *, Error *), bool gradi
 
 static void what_is_not_finite_is_named(void **state) {
     (void)state;
-    static Status (*const makes[])(SimScene *, Error *) = {exploding_net, exploding_cloth};
+    static Status (*const makes[])(SimScene *, Error *) = {exploding_net, exploding_cloth, exploding_block};
     Devices b = open_both();
     Error cpu, gpu;
     size_t kept[2];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         explode(b.cpu, makes[i / 2], i % 2, &cpu, &kept[0]);
         explode(b.gpu, makes[i / 2], i % 2, &gpu, &kept[1]);
         assert_string_equal(gpu.text, cpu.text);
-        assert_non_null(strstr(gpu.text, "spring"));
+        assert_non_null(strstr(gpu.text, i < 4 ? "spring" : "particle 0 is not finite"));
         assert_int_equal(kept[0], kept[1]);
         assert_true(kept[0] > 1);
     }
@@ -167,13 +198,13 @@ static void a_lack_of_memory_is_an_error(void **state) {
     (void)state;
     Devices b = open_both();
     const SimOptions options = sim_options_of(b.gpu, SIM_F32);
-    static const char *const names[] = {"five scenes", "bodies that meet"};
-    for (size_t i = 0; i < 2 * 10; i++) {
-        const size_t room = (size_t)1024 << i / 2;
+    static const char *const names[] = {"five scenes", "bodies that meet", "rigid bodies that meet"};
+    for (size_t i = 0; i < 3 * 12; i++) {
+        const size_t room = (size_t)1024 << i / 3;
         SimCaseRun r;
         Error err;
         cuda_on_cpu_limit(room);
-        Status status = sim_case_run(case_of(names[i % 2]), &options, &r, &err);
+        Status status = sim_case_run(case_of(names[i % 3]), &options, &r, &err);
         if (status != STATUS_OK) assert_non_null(strstr(err.text, "out of memory: "));
         assert_true(status != STATUS_OK || room > 1 << 16);
         sim_case_run_free(&r);
@@ -184,14 +215,14 @@ static void a_lack_of_memory_is_an_error(void **state) {
 
 static void a_lost_gpu_is_an_error(void **state) {
     (void)state;
-    static const char *const names[] = {"beam with controls", "bodies that meet"};
+    static const char *const names[] = {"beam with controls", "bodies that meet", "rigid bodies that meet"};
     for (long after = 1; after < 240; after += 37) {
         Devices b = open_both();
         const SimOptions options = sim_options_of(b.gpu, SIM_F64);
         SimCaseRun r;
         Error err;
         cuda_on_cpu_lose(after);
-        assert_status_error(sim_case_run(case_of(names[after % 2]), &options, &r, &err), STATUS_FAILED, err, "CUDA: ");
+        assert_status_error(sim_case_run(case_of(names[after % 3]), &options, &r, &err), STATUS_FAILED, err, "CUDA: ");
         cuda_on_cpu_lose(-1);
         sim_case_run_free(&r);
         devices_close(&b);
@@ -202,6 +233,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(cases_agree),
                                        cmocka_unit_test(steps_do_not_wait),
                                        cmocka_unit_test(a_face_has_many_particles),
+                                       cmocka_unit_test(a_rigid_body_tumbles),
                                        cmocka_unit_test(what_is_not_finite_is_named),
                                        cmocka_unit_test(a_lack_of_memory_is_an_error),
                                        cmocka_unit_test(a_lost_gpu_is_an_error)};
