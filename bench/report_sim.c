@@ -18,7 +18,7 @@ static Status report(const SimBench *b, bool json, Error *err) {
                                          (json_int_t)b->hinges, "steps_per_second", forward, "with_gradient", both,
                                          "bytes", (json_int_t)b->peak_bytes),
                                err);
-    printf("%-15s %4s %7d %7zu %8zu %8zu %8zu %10.0f %10.0f %8.1f\n", b->name, precision, b->threads, b->scenes,
+    printf("%-22s %4s %7d %7zu %8zu %8zu %8zu %10.0f %10.0f %8.1f\n", b->name, precision, b->threads, b->scenes,
            b->springs, b->tets, b->hinges, forward, both, (double)b->peak_bytes / (1 << 20));
     return STATUS_OK;
 }
@@ -27,7 +27,7 @@ Status bench_sim(Device *device, const BenchOptions *options, Error *err) {
     Status status = STATUS_OK;
     if (!options->json)
         printf("\nsimulator: steps a second, forward alone and with the gradient\n"
-               "%-15s %4s %7s %7s %8s %8s %8s %10s %10s %8s\n",
+               "%-22s %4s %7s %7s %8s %8s %8s %10s %10s %8s\n",
                "scene", "", "threads", "scenes", "springs", "tets", "hinges", "forward", "gradient", "MiB");
     for (int i = 0; i < SIM_BENCHES && status == STATUS_OK; i++) {
         SimBench b;

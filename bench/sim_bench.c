@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-typedef enum Kind { BEAM, GROUND, MEET, NET, CLOTH } Kind;
+typedef enum Kind { BEAM, GROUND, MEET, RIGID, NET, CLOTH } Kind;
 
 // Five tets a cell. A net or cloth has cells[0] particles a side. Threads 0: the simulator chooses. Scenes 0: one.
 static const struct {
@@ -28,6 +28,7 @@ static const struct {
     {"beam", BEAM, {50, 20, 20}, SIM_F32, 0, 0},
     {"blocks that meet", MEET, {8, 5, 5}, SIM_F32, 1, 0},
     {"blocks that meet", MEET, {20, 10, 10}, SIM_F32, 1, 0},
+    {"rigid blocks that meet", RIGID, {8, 5, 5}, SIM_F32, 1, 0},
     {"net of springs", NET, {71}, SIM_F32, 1, 0},
     {"cloth", CLOTH, {33}, SIM_F32, 1, 0},
     {"cloth", CLOTH, {33}, SIM_F64, 1, 0},
@@ -44,11 +45,12 @@ bool sim_bench_is_of(const Device *device, int number) {
 static Status make_one(int number, SimScene *scene, Error *err) {
     const size_t *cells = benches[number].cells;
     // One upon the other, 1 mm deep in its margin and not in line.
-    const SimSceneBody blocks[2] = {
-        {.cells = {cells[0], cells[1], cells[2]}},
-        {.cells = {cells[0], cells[1], cells[2]}, .at = {0.03, 0.1 * (double)cells[1] + 0.004, 0.02}}};
+    const SimSceneBody one = {.cells = {cells[0], cells[1], cells[2]}, .rigid = benches[number].kind == RIGID};
+    SimSceneBody blocks[2] = {one, one};
+    blocks[1].at[0] = 0.03, blocks[1].at[1] = 0.1 * (double)cells[1] + 0.004, blocks[1].at[2] = 0.02;
     switch (benches[number].kind) {
-    case MEET: return sim_scene_bodies(scene, blocks, 2, 0.005, err);
+    case MEET:
+    case RIGID: return sim_scene_bodies(scene, blocks, 2, 0.005, err);
     case NET: return sim_scene_net(scene, cells[0], err);
     case CLOTH: return sim_scene_cloth(scene, cells[0], err);
     default: return sim_scene_beam(scene, cells, benches[number].kind == GROUND, err);

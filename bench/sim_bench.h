@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the simulator: steps of beams, nets of springs and cloth, and their gradients (docs/simulator.md).
+// Times the simulator: steps of beams, blocks that meet, nets of springs and cloth, and their gradients
+// (docs/simulator.md).
 #ifndef VPD_BENCH_SIM_BENCH_H
 #define VPD_BENCH_SIM_BENCH_H
 
@@ -17,7 +18,7 @@ typedef struct SimBench {
     const char *isa;
 } SimBench;
 
-enum { SIM_BENCHES = 16 };
+enum { SIM_BENCHES = 17 };
 
 // Whether bench 0 .. SIM_BENCHES - 1 is one of the device: a GPU has no threads to compare, but batches of scenes.
 bool sim_bench_is_of(const Device *device, int number);

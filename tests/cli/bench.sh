@@ -25,7 +25,7 @@ expect 0 '"what":"inference","N":128,' "" "$VPD" bench doubling --json --device 
 expect 0 '"bench":"raster","method":"soft","precision":"f32"' "" "$VPD" bench raster --json --device cpu --repeat 1
 [ "$(grep -c '^{"bench":"raster".*"backward_ms":[0-9.]*,.*}$' "$folder/stdout")" = 8 ] || fail "not eight objects: $(cat "$folder/stdout")"
 expect 0 '"bench":"sim","scene":"beam","precision":"f32"' "" "$VPD" bench sim --json --device cpu --repeat 1
-[ "$(grep -c '^{"bench":"sim".*"with_gradient":[0-9.]*,.*}$' "$folder/stdout")" = 14 ] || fail "not fourteen objects: $(cat "$folder/stdout")"
+[ "$(grep -c '^{"bench":"sim".*"with_gradient":[0-9.]*,.*}$' "$folder/stdout")" = 15 ] || fail "not fifteen objects: $(cat "$folder/stdout")"
 
 expect 2 "" 'expected bodies, step, doubling, frames, neighbours, ops, raster or sim, found "stepp"' "$VPD" bench stepp
 expect 2 "" '--form' "$VPD" bench step --form open
