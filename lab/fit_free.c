@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { FILE_MAX = 1 << 24, LEAVES_MAX = 1 << 16, NUMBER_SIZE = 32, LOOKED_AT = 64 };
+#define SHARES 1e-6 // rounding of shares in inertia, which are found from a small system
 
 // ---- every number of the file, by name
 
@@ -222,6 +223,16 @@ Status fit_free_scene(const FitFree *f, const double *x, SimScene *out, Error *e
 
 static bool same_bytes(const void *a, const void *b, size_t count) { return count == 0 || memcmp(a, b, count) == 0; }
 
+// Whether two arrays differ by more than this part of the largest.
+static bool differ(const double *a, const double *b, size_t count, double rounding) {
+    double most = 0, apart = 0;
+    for (size_t i = 0; i < count; i++) {
+        most = fmax(most, fabs(a[i]));
+        apart = fmax(apart, fabs(a[i] - b[i]));
+    }
+    return apart > rounding * most;
+}
+
 // Whether both scenes differ in nothing but values.
 static bool same_model(const SimScene *a, const SimScene *b) {
     const SimModel *m = &a->model, *n = &b->model;
@@ -232,20 +243,12 @@ static bool same_model(const SimScene *a, const SimScene *b) {
            same_bytes(m->spring, n->spring, 2 * m->springs * sizeof *m->spring) &&
            same_bytes(m->tet, n->tet, 4 * m->tets * sizeof *m->tet) &&
            same_bytes(m->hinge, n->hinge, 4 * m->hinges * sizeof *m->hinge) &&
-           same_bytes(m->face, n->face, 3 * m->faces * sizeof *m->face) &&
+           same_bytes(m->face, n->face, 3 * m->faces * sizeof *m->face) && m->rigids == n->rigids &&
+           same_bytes(m->rigid, n->rigid, m->rigids ? m->particles * sizeof *m->rigid : 0) &&
+           !differ(m->inertia, n->inertia, m->rigids ? m->particles : 0, SHARES) &&
            same_bytes(m->body, n->body, m->faces ? m->particles * sizeof *m->body : 0) &&
            same_bytes(m->plane, n->plane, m->planes * sizeof *m->plane) &&
            same_bytes(m->contacts, n->contacts, m->materials * sizeof *m->contacts);
-}
-
-// Whether two arrays differ by more than rounding.
-static bool differ(const double *a, const double *b, size_t count) {
-    double most = 0, apart = 0;
-    for (size_t i = 0; i < count; i++) {
-        most = fmax(most, fabs(a[i]));
-        apart = fmax(apart, fabs(a[i] - b[i]));
-    }
-    return apart > 1e-10 * most;
 }
 
 // Whether the values of both scenes differ, and whether those that do are never below 0.
@@ -255,7 +258,7 @@ static bool moves(const SimScene *a, const SimScene *b, bool *positive) {
     *positive = true;
     for (int v = 0; v < SIM_VALUES; v++) {
         const size_t count = sim_value_count(&a->model, sim_controls(&run), v);
-        if (!a->values.of[v] || !differ(a->values.of[v], b->values.of[v], count)) continue;
+        if (!a->values.of[v] || !differ(a->values.of[v], b->values.of[v], count, 1e-10)) continue;
         any = true;
         *positive = *positive && sim_value_info[v].low >= 0;
     }

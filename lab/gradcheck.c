@@ -147,6 +147,18 @@ static double unit_of(const Work *work, SimValue value, size_t i, double edge) {
     return value == SIM_POSITION || value == SIM_REST ? edge : 1;
 }
 
+// The shortest side of a rigid object's faces.
+static double short_side(const SimScene *scene, const SceneObject *object) {
+    const double *x = scene->values.of[SIM_REST] + 3 * object->particle;
+    double least = INFINITY;
+    for (size_t i = 3 * object->face; i < 3 * (object->face + object->faces) && object->rigid; i++) {
+        double d[3];
+        vector_between(x, scene->face[i], scene->face[i / 3 * 3 + (i + 1) % 3], d);
+        least = fmin(least, sqrt(vector_dot(d, d)));
+    }
+    return least;
+}
+
 // A tenth of the shortest edge of an element: how far a position may move in a difference.
 static double short_length(const SimScene *scene) {
     const SimModel *m = &scene->model;
@@ -160,6 +172,7 @@ static double short_length(const SimScene *scene) {
         least = fmin(least, sqrt(vector_dot(d, d)));
     }
     for (size_t i = 0; i < m->springs; i++) least = fmin(least, scene->values.of[SIM_SPRING_LENGTH][i]);
+    for (size_t o = 0; o < scene->object_count; o++) least = fmin(least, short_side(scene, scene->objects + o));
     return isfinite(least) && least > 0 ? 0.1 * least : 0.1;
 }
 

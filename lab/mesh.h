@@ -67,7 +67,7 @@ Status mesh_make_cloth(const double size[2], const int cells[2], Mesh *out, Erro
 // its squares; of one row it is a chain along x.
 Status mesh_make_grid(const double size[3], const int points[3], Mesh *out, Error *err);
 // The cells of edge `cell` whose centres lie inside a closed surface, five tets each; `note` says where their volume is
-// far from the surface's. Vertices of the surface at the very same place are joined if it is not closed otherwise.
+// far from the surface's. The surface is closed first (mesh_close).
 Status mesh_fill(Mesh *surface, double cell, const char *name, Mesh *out, Error *err);
 
 // ---- edges
@@ -114,5 +114,8 @@ Status mesh_add_cell(Mesh *mesh, const int32_t corner[8], bool mirrored, Error *
 // many there are fewer.
 Status mesh_weld(Mesh *mesh, size_t *joined, Error *err);
 Status mesh_doubles(const Mesh *mesh, size_t *out, Error *err); // how many mesh_weld would join
+// Checks that a surface is closed, and joins vertices at the very same place if it is not otherwise: programs that keep
+// a normal or a texture for each corner write vertices twice.
+Status mesh_close(Mesh *surface, const char *name, Error *err);
 
 #endif

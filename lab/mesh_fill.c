@@ -163,19 +163,9 @@ static void note_volume(const Fill *fill, const char *name) {
                  name, fill->cell, filled, closed);
 }
 
-// Programs that keep a normal or a texture for each corner write vertices twice.
-static Status close_surface(Mesh *surface, const char *name, Error *err) {
-    Error open;
-    size_t doubles;
-    if (mesh_check_closed(surface, name, &open) == STATUS_OK) return STATUS_OK;
-    Status status = mesh_doubles(surface, &doubles, err);
-    if (status == STATUS_OK && doubles) status = mesh_weld(surface, NULL, err);
-    return status == STATUS_OK ? mesh_check_closed(surface, name, err) : status;
-}
-
 Status mesh_fill(Mesh *surface, double cell, const char *name, Mesh *out, Error *err) {
     Fill fill = {.surface = surface, .mesh = out, .cell = cell};
-    Status status = close_surface(surface, name, err);
+    Status status = mesh_close(surface, name, err);
     if (status == STATUS_OK) status = fill_size(&fill, name, err);
     if (status != STATUS_OK) return status;
     size_t room = (size_t)(fill.cells[0] + 1) * (size_t)(fill.cells[1] + 1) * (size_t)(fill.cells[2] + 1);

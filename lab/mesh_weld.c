@@ -50,3 +50,13 @@ Status mesh_doubles(const Mesh *mesh, size_t *out, Error *err) {
     mesh_free(&copy);
     return status;
 }
+
+Status mesh_close(Mesh *surface, const char *name, Error *err) {
+    Error open;
+    size_t doubles;
+    if (mesh_check_closed(surface, name, &open) == STATUS_OK) return STATUS_OK;
+    Status status = mesh_doubles(surface, &doubles, err);
+    if (status == STATUS_OK && doubles) status = mesh_weld(surface, NULL, err);
+    if (status == STATUS_OK && doubles) surface->note[0] = 0; // which said that they are not joined
+    return status == STATUS_OK ? mesh_check_closed(surface, name, err) : status;
+}

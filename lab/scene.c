@@ -231,6 +231,9 @@ static Status read_control(const ArgumentReader *reader, SimScene *scene, const 
     if (status == STATUS_OK && control.from >= control.to)
         status = argument_error(reader, node, "to: expected a frame after %ld, where the control begins, found %ld",
                                 control.from, control.to);
+    if (status == STATUS_OK && control.has_activation && object->rigid)
+        status =
+            argument_error(reader, node, "activation: %s is rigid; it can be moved by a \"force\"", control.object);
     if (status == STATUS_OK && control.has_activation && !object->tets)
         status = argument_error(reader, node, "activation: %s has no tetrahedra", control.object);
     if (status == STATUS_OK) apply(scene, object, &control);
@@ -297,8 +300,8 @@ Status scene_read(const char *path, SimScene *out, Error *err) {
 
 void scene_free(SimScene *scene) {
     const SimModel *m = &scene->model;
-    const void *const arrays[] = {m->fixed, m->material, m->spring, m->tet, m->hinge,
-                                  m->plane, m->contacts, m->face,   m->body};
+    const void *const arrays[] = {m->fixed,    m->material, m->spring, m->tet,   m->hinge,  m->plane,
+                                  m->contacts, m->face,     m->body,   m->rigid, m->inertia};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)arrays[i]);
     for (int v = 0; v < SIM_VALUES; v++) free(scene->values.of[v]);
     free(scene->objects);

@@ -10,11 +10,13 @@
 
 enum { SCENE_NAME_SIZE = 128, SCENE_OBJECTS_MAX = 1000, SCENE_CAMERAS_MAX = 1000 };
 
-// Particles, springs, tets, hinges and faces of an object are consecutive.
+// Particles, springs, tets, hinges and faces of an object are consecutive. One that is rigid has particles and faces
+// alone.
 typedef struct SceneObject {
     char name[SCENE_NAME_SIZE];
     size_t particle, particles, spring, springs, tet, tets, hinge, hinges, face, faces; // first, and how many
     uint8_t colour[3];
+    bool rigid;                // moves as one piece
     bool smooth;               // is drawn with normals of vertices, not of faces
     char note[MESH_NOTE_SIZE]; // of its mesh
 } SceneObject;

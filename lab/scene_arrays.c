@@ -15,7 +15,8 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
     for (size_t p = 0; p < head->part_count; p++) {
         const Part *part = head->part + p;
         SceneObject *object = scene->objects + p;
-        Status status = mesh_edges(&part->mesh, edges + p, edge_count + p, reader->err);
+        const bool rigid = object->rigid = part->rigid;
+        Status status = rigid ? STATUS_OK : mesh_edges(&part->mesh, edges + p, edge_count + p, reader->err);
         if (status != STATUS_OK) return status;
         strcpy(object->name, part->node->key);
         strcpy(object->note, part->mesh.note);
@@ -23,13 +24,14 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
         size_t inner = 0;
         for (size_t e = 0; e < edge_count[p]; e++) inner += edges[p][e].count == 2;
         object->particle = m->particles, object->particles = part->mesh.N;
-        object->spring = m->springs, object->springs = part->mesh.S + edge_count[p];
-        object->tet = m->tets, object->tets = part->mesh.T;
+        object->spring = m->springs, object->springs = rigid ? 0 : part->mesh.S + edge_count[p];
+        object->tet = m->tets, object->tets = rigid ? 0 : part->mesh.T;
         object->hinge = m->hinges, object->hinges = part->has_bending ? inner : 0;
         m->particles += object->particles;
         m->springs += object->springs;
         m->tets += object->tets;
         m->hinges += object->hinges;
+        m->rigids += rigid;
     }
     if (m->particles <= MESH_ITEMS_MAX && m->springs <= MESH_ITEMS_MAX && m->tets <= MESH_ITEMS_MAX) return STATUS_OK;
     return argument_error(reader, head->objects, "objects: more than %d particles, springs or tetrahedra",
@@ -63,6 +65,8 @@ static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
     m->spring = allocate(m->springs, 2 * sizeof *m->spring, &good);
     m->tet = allocate(m->tets, 4 * sizeof *m->tet, &good);
     m->hinge = allocate(m->hinges, 4 * sizeof *m->hinge, &good);
+    m->rigid = m->rigids ? allocate(m->particles, sizeof *m->rigid, &good) : NULL;
+    m->inertia = m->rigids ? allocate(m->particles, sizeof *m->inertia, &good) : NULL;
     m->contacts = allocate(m->materials, sizeof *m->contacts, &good);
     size_t controls = head->controls ? (size_t)scene->frames : 0;
     for (int v = 0; v < SIM_VALUES && good; v++) {
@@ -84,8 +88,9 @@ static Status fill_particles(const ArgumentReader *reader, SimScene *scene, cons
     double *mass = scene->values.of[SIM_MASS] + object->particle,
            *rest = scene->values.of[SIM_REST] + 3 * object->particle;
     double *velocity = scene->values.of[SIM_VELOCITY] + 3 * object->particle, centre[3] = {0}, total = 0;
+    double *share = scene->model.inertia ? (double *)scene->model.inertia + object->particle : NULL;
     Status status = part_fixed(reader, part, (uint8_t *)scene->model.fixed + object->particle);
-    if (status == STATUS_OK) status = part_masses(reader, part, mass);
+    if (status == STATUS_OK) status = part_masses(reader, part, mass, share);
     if (status != STATUS_OK) return status;
     for (size_t i = 0; i < object->particles; i++) {
         turn(part, part->mesh.position + 3 * i, rest + 3 * i);
@@ -165,6 +170,17 @@ static void fill_elements(SimScene *scene, const Part *part, const SceneObject *
     }
 }
 
+// Numbers of the rigid bodies, one an object.
+static void fill_rigid(SimScene *scene) {
+    int32_t rigids = 0;
+    for (size_t p = 0; p < scene->object_count && scene->model.rigids; p++) {
+        const SceneObject *object = scene->objects + p;
+        for (size_t i = object->particle; i < object->particle + object->particles; i++)
+            ((int32_t *)scene->model.rigid)[i] = object->rigid ? rigids : -1;
+        rigids += object->rigid;
+    }
+}
+
 static void fill_contacts(const SceneHead *head) {
     double *const *of = head->scene->values.of;
     for (size_t i = 0; i < head->contact_count; i++) {
@@ -200,7 +216,8 @@ static Status fill_faces(const ArgumentReader *reader, SimScene *scene, const Pa
 static Status fill_bodies(const ArgumentReader *reader, SimScene *scene) {
     SimModel *m = &scene->model;
     bool good = true;
-    const bool alone = scene->object_count == 1 && scene->objects->tets > 0; // a solid does not touch itself
+    // A solid does not touch itself.
+    const bool alone = scene->object_count == 1 && (scene->objects->tets > 0 || scene->objects->rigid);
     if (alone || !m->materials || !scene->faces) return STATUS_OK;
     int32_t *face = allocate(scene->faces, 3 * sizeof *face, &good),
             *body = allocate(m->particles, sizeof *body, &good);
@@ -233,10 +250,12 @@ Status scene_fill(const ArgumentReader *reader, const SceneHead *head) {
     for (size_t p = 0; p < head->part_count && status == STATUS_OK; p++) {
         if (!head->part[p].has_colour) memcpy(scene->objects[p].colour, palette[p % 8], 3);
         status = fill_particles(reader, scene, head->part + p, scene->objects + p);
-        if (status == STATUS_OK) fill_elements(scene, head->part + p, scene->objects + p, edges[p], edge_count[p]);
+        if (status == STATUS_OK && !scene->objects[p].rigid)
+            fill_elements(scene, head->part + p, scene->objects + p, edges[p], edge_count[p]);
         if (status == STATUS_OK) status = fill_faces(reader, scene, head->part + p, scene->objects + p);
     }
     if (status == STATUS_OK) status = fill_bodies(reader, scene);
+    if (status == STATUS_OK) fill_rigid(scene);
     if (status == STATUS_OK) fill_contacts(head);
     if (status == STATUS_OK) memcpy(scene->values.of[SIM_GRAVITY], head->gravity, sizeof head->gravity);
     for (size_t p = 0; p < head->part_count && edges; p++) free(edges[p]);

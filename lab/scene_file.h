@@ -26,9 +26,10 @@ typedef struct Part {
     const YamlNode *node;
     Mesh mesh;
     bool has_solid, has_springs, has_bending, has_density, has_mass;
+    bool rigid; // moves as one piece
     Solid solid;
     Stiffness springs, bending;
-    double density, mass; // kg/m^3, kg/m^2; kg
+    double density, mass; // kg/m^3, of cloth kg/m^2; kg
     double position[3], axis[3], angle, velocity[3], spin[3];
     const YamlNode *fixed;
     char contact[ARGUMENT_NAME_SIZE];
@@ -42,8 +43,8 @@ Status part_read(const ArgumentReader *reader, const YamlNode *node, Part *out);
 
 // Sets (N) 1 for the particles that the key `fixed` names.
 Status part_fixed(const ArgumentReader *reader, const Part *part, uint8_t *fixed);
-// (N) kg
-Status part_masses(const ArgumentReader *reader, const Part *part, double *mass);
+// (N) kg, and the shares (N) of them that count in the inertia of a rigid object, 1 for others; NULL: none is rigid.
+Status part_masses(const ArgumentReader *reader, const Part *part, double *mass, double *share);
 // The model's own mu and lambda.
 void solid_stiffness(const Solid *solid, double *mu, double *lambda);
 

@@ -3,6 +3,7 @@
 #include "lab/scene_file.h"
 
 #include "base/vector.h"
+#include "lab/rigid_mass.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -264,6 +265,7 @@ static const Argument object_arguments[] = {
     SHAPE("points"),
     {.key = "density", .type = ARG_NUMBER, .offset = OF(density), .min = -1e12, .max = 1e12, .given = OF(has_density)},
     {.key = "mass", .type = ARG_NUMBER, .offset = OF(mass), .min = -1e12, .max = 1e12, .given = OF(has_mass)},
+    {.key = "rigid", .type = ARG_YES, .offset = OF(rigid)},
     {.key = "solid", .type = ARG_OTHER, .offset = OF(solid), .given = OF(has_solid), .read = read_solid},
     {.key = "springs", .type = ARG_OTHER, .offset = OF(springs), .given = OF(has_springs), .read = read_stiffness},
     {.key = "bending", .type = ARG_OTHER, .offset = OF(bending), .given = OF(has_bending), .read = read_stiffness},
@@ -276,13 +278,37 @@ static const Argument object_arguments[] = {
     {.key = "colour", .type = ARG_NUMBERS, .offset = OF(colour), .max = 255, .numbers = 3, .given = OF(has_colour)}};
 #undef OF
 
+// A rigid object has nothing that holds it together or in its place, and fills a volume, or is of points alone.
+static Status check_rigid(const ArgumentReader *reader, Part *part) {
+    static const char *const others[] = {"solid", "springs", "bending"};
+    const YamlNode *node = part->node, *file = yaml_tree_find(node, "mesh");
+    if (file) file = yaml_tree_find(file, "file");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (yaml_tree_find(node, others[i]))
+            return argument_error(reader, yaml_tree_find(node, others[i]),
+                                  "%s: %s: a rigid object has none; leave out this or \"rigid\"", node->key, others[i]);
+    if (part->fixed)
+        return argument_error(
+            reader, part->fixed,
+            "%s: fixed: no particle of a rigid object can be; an obstacle is \"fixed\" as a whole, with "
+            "\"solid\" or \"springs\" in place of \"rigid\"",
+            node->key);
+    if (yaml_tree_find(node, "cloth"))
+        return argument_error(reader, yaml_tree_find(node, "rigid"),
+                              "%s: rigid: a cloth fills no volume; take a flat box, or a closed mesh", node->key);
+    if (part->mesh.T || !part->mesh.F) return STATUS_OK;
+    const Status status = mesh_close(&part->mesh, file ? file->text : node->key, reader->err);
+    return status == STATUS_OK ? status : error_prefix(reader->err, "%s:%zu: rigid", reader->name, node->line);
+}
+
 // What fits which shape.
-static Status check_material(const ArgumentReader *reader, const Part *part) {
+static Status check_material(const ArgumentReader *reader, Part *part) {
     const YamlNode *node = part->node;
     const Mesh *m = &part->mesh;
     if (!m->N)
         return argument_error(reader, node, "%s: expected a shape: box, sphere, cloth, grid, mesh or points",
                               node->key);
+    if (part->rigid) return check_rigid(reader, part);
     if (m->T && !part->has_solid)
         return argument_error(reader, node, "%s: a solid shape needs \"solid: {young: .., poisson: ..}\"", node->key);
     if (!m->T && part->has_solid)
@@ -367,18 +393,36 @@ Status part_fixed(const ArgumentReader *reader, const Part *part, uint8_t *fixed
 
 // ---- masses: a quarter of each tet's, a third of each triangle's, else equal shares
 
-Status part_masses(const ArgumentReader *reader, const Part *part, double *mass) {
+static Status rigid_masses(const ArgumentReader *reader, const Part *part, double *mass, double *share) {
+    Error why;
+    const double total = part->has_mass ? part->mass : 0;
+    const Status status = rigid_mass(&part->mesh, part->density, total, mass, share, &why);
+    return status == STATUS_OK ? status
+                               : argument_error(reader, part->node, "%s: rigid: %s", part->node->key, why.text);
+}
+
+static Status plain_masses(const ArgumentReader *reader, const Part *part, double *mass) {
     const Mesh *m = &part->mesh;
     double total = 0;
     for (size_t i = 0; i < m->N; i++) mass[i] = m->T || m->F ? 0 : 1;
     for (size_t i = 0; i < 4 * m->T; i++) mass[m->tet[i]] += mesh_tet_volume(m, i / 4) / 4;
     for (size_t i = 0; i < 3 * m->F; i++) mass[m->triangle[i]] += mesh_triangle_area(m, i / 3) / 3;
     for (size_t i = 0; i < m->N; i++) total += mass[i];
-    for (size_t i = 0; i < m->N; i++) {
-        mass[i] *= part->has_mass ? part->mass / total : part->density;
-        if (!(mass[i] > 0) || !isfinite(mass[i]))
-            return argument_error(reader, part->node, "%s: particle %zu has the mass %g kg", part->node->key, i,
-                                  mass[i]);
-    }
+    for (size_t i = 0; i < m->N; i++) mass[i] *= part->has_mass ? part->mass / total : part->density;
+    if (part->rigid && !rigid_spans(m->position, mass, m->N))
+        return argument_error(reader, part->node, "%s: rigid: expected three particles that are not on one line",
+                              part->node->key);
     return STATUS_OK;
+}
+
+Status part_masses(const ArgumentReader *reader, const Part *part, double *mass, double *share) {
+    const Mesh *m = &part->mesh;
+    const bool filled = part->rigid && (m->T || m->F);
+    for (size_t i = 0; i < m->N && share; i++) share[i] = 1;
+    Status status = filled ? rigid_masses(reader, part, mass, share) : plain_masses(reader, part, mass);
+    for (size_t i = 0; i < m->N && status == STATUS_OK; i++)
+        if (!(mass[i] > 0) || !isfinite(mass[i]))
+            status =
+                argument_error(reader, part->node, "%s: particle %zu has the mass %g kg", part->node->key, i, mass[i]);
+    return status;
 }
