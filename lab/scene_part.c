@@ -298,7 +298,8 @@ static Status check_rigid(const ArgumentReader *reader, Part *part) {
                               "%s: rigid: a cloth fills no volume; take a flat box, or a closed mesh", node->key);
     if (part->mesh.T || !part->mesh.F) return STATUS_OK;
     const Status status = mesh_close(&part->mesh, file ? file->text : node->key, reader->err);
-    return status == STATUS_OK ? status : error_prefix(reader->err, "%s:%zu: rigid", reader->name, node->line);
+    return status == STATUS_OK ? status
+                               : error_prefix(reader->err, "%s:%zu: %s: rigid", reader->name, node->line, node->key);
 }
 
 // What fits which shape.
