@@ -85,10 +85,10 @@ static void test_values(void **state) {
     scene_free(&scene);
 }
 
-// The first faces of a tetrahedron of volume 1, each with vertices of its own.
+// The first faces of a tetrahedron of volume 1, turned inwards, each with vertices of its own.
 static void write_faces(const char *path, int count) {
     static const char *const corner[] = {"0 0 0", "6 0 0", "0 1 0", "0 0 1"};
-    static const int faces[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
+    static const int faces[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {0, 2, 3}};
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     for (int i = 0; i < 3 * count; i++) fprintf(file, "v %s\n", corner[faces[i / 3][i % 3]]);
@@ -109,6 +109,7 @@ static void test_seams(void **state) {
     assert_status_ok(scene_parse(text, strlen(text), "s.yaml", folder, &scene, &err), err);
     assert_int_equal(scene.model.particles, 4);
     assert_string_equal(scene.objects->note, "");
+    assert_close(vector_enclosed(scene.values.of[SIM_REST], 0, scene.face, scene.faces), 1, 0, 1e-12);
     for (int i = 0; i < 4; i++) assert_close(scene.values.of[SIM_MASS][i], 1, 0, 1e-12);
     scene_free(&scene);
     write_faces(path, 3);
