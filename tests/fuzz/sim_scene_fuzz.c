@@ -4,6 +4,8 @@
 
 #include "lab/scene.h"
 
+#include <math.h>
+
 // Many cells are right, but take long.
 static int is_large(const uint8_t *data, size_t size) {
     size_t run = 0;
@@ -30,6 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check(m->spring, 2 * m->springs, m->particles);
         check(m->tet, 4 * m->tets, m->particles);
         check(m->hinge, 4 * m->hinges, m->particles);
+        for (size_t i = 0; i < m->particles && m->rigids; i++)
+            if (m->rigid[i] < -1 || m->rigid[i] >= (int32_t)m->rigids || !isfinite(m->inertia[i])) abort();
         check(m->material, m->particles, m->materials ? m->materials : 1);
     }
     scene_free(&scene);
