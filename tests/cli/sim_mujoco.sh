@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # vpd sim beside MuJoCo, where Python has it: a throw, damped springs, a bounce, a block that slides to rest,
-# and particles that hit a fixed block or slide on it.
+# particles that hit a fixed block or slide on it, and a rigid box that tumbles or slides.
 . "$VPD_SOURCE/tests/cli/common"
 python=${VPD_PYTHON:-python3}
 "$python" -c 'import mujoco, numpy' 2>/dev/null || skip "$python has no mujoco (set VPD_PYTHON to one that has)"
