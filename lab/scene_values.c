@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The section `values` of a scene file: numbers of single particles, springs, tetrahedra and hinges of an object.
+#include "lab/rigid_mass.h"
 #include "lab/scene_file.h"
 #include "sim/rest_shape.h"
 
@@ -97,6 +98,16 @@ static Status check_rest(const ArgumentReader *reader, const SimScene *scene, co
     return STATUS_OK;
 }
 
+// New places of a rigid object leave it an inertia about each axis.
+static Status check_places(const ArgumentReader *reader, const SimScene *scene, const SceneObject *object,
+                           const YamlNode *node) {
+    double *const *of = scene->values.of;
+    if (!node || !object->rigid ||
+        rigid_spans(of[SIM_POSITION] + 3 * object->particle, of[SIM_MASS] + object->particle, object->particles))
+        return STATUS_OK;
+    return argument_error(reader, node, "position: all particles of %s are on one line, and it is rigid", object->name);
+}
+
 static Status read_object(const ArgumentReader *reader, SimScene *scene, const YamlNode *node) {
     const SceneObject *object = NULL;
     Status status = scene_find_object(reader, scene, node, node->key, &object);
@@ -105,7 +116,8 @@ static Status read_object(const ArgumentReader *reader, SimScene *scene, const Y
     for (const YamlNode *entry = status == STATUS_OK ? node->child : NULL; entry && status == STATUS_OK;
          entry = entry->next)
         status = read_value(reader, scene, object, entry);
-    return status == STATUS_OK ? check_rest(reader, scene, object, yaml_tree_find(node, "rest")) : status;
+    if (status == STATUS_OK) status = check_rest(reader, scene, object, yaml_tree_find(node, "rest"));
+    return status == STATUS_OK ? check_places(reader, scene, object, yaml_tree_find(node, "position")) : status;
 }
 
 Status scene_read_values(const ArgumentReader *reader, const SceneHead *head) {

@@ -393,6 +393,8 @@ static void test_wrong(void **state) {
          "density: the shape has no volume or area; say \"mass\""},
         {BOX ", density: 1, rigid: yes}\ncontrols: [{object: a, activation: 1}]\nvalues: {b: 1",
          "s.yaml:7: activation: a is rigid; it can be moved by a \"force\""},
+        {BOX ", density: 1, rigid: yes}\nvalues: {a: {position: [[1, 2, 3]]}",
+         "s.yaml:7: position: all particles of a are on one line, and it is rigid"},
         {BOX ", density: 1, rigid: yes}\nvalues: {a: {tet.mu: [1]}",
          "s.yaml:7: unknown value of particles or elements \"tet.mu\""}};
     (void)state;
