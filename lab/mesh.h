@@ -114,8 +114,8 @@ Status mesh_add_cell(Mesh *mesh, const int32_t corner[8], bool mirrored, Error *
 // many there are fewer.
 Status mesh_weld(Mesh *mesh, size_t *joined, Error *err);
 Status mesh_doubles(const Mesh *mesh, size_t *out, Error *err); // how many mesh_weld would join
-// Checks that a surface is closed, and turns it outwards. Vertices at the very same place are joined if it is not closed
-// otherwise: programs that keep a normal or a texture for each corner write vertices twice.
+// Checks that a surface is closed, and turns it outwards. Vertices at the very same place are joined if it is not
+// closed otherwise: programs that keep a normal or a texture for each corner write vertices twice.
 Status mesh_close(Mesh *surface, const char *name, Error *err);
 
 #endif
