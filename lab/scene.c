@@ -179,76 +179,6 @@ static Status read_parts(const ArgumentReader *reader, SceneHead *head) {
     return status;
 }
 
-// ---- controls: a force or an activation during some frames
-
-typedef struct Control {
-    char object[ARGUMENT_NAME_SIZE];
-    double force[3], activation;
-    bool has_force, has_activation;
-    long from, to;
-} Control;
-
-static void apply(SimScene *scene, const SceneObject *object, const Control *control) {
-    const SimModel *m = &scene->model;
-    const double *mass = scene->values.of[SIM_MASS];
-    double total = 0;
-    for (size_t i = 0; i < object->particles; i++) total += mass[object->particle + i];
-    for (long f = control->from; f < control->to; f++) {
-        double *force = scene->values.of[SIM_FORCE] + 3 * ((size_t)f * m->particles + object->particle);
-        for (size_t i = 0; i < 3 * object->particles && control->has_force; i++)
-            force[i] += control->force[i % 3] * mass[object->particle + i / 3] / total;
-        double *act = scene->values.of[SIM_ACTIVATION] + (size_t)f * m->tets + object->tet;
-        for (size_t i = 0; i < object->tets && control->has_activation; i++) act[i] += control->activation;
-    }
-}
-
-static Status read_control(const ArgumentReader *reader, SimScene *scene, const YamlNode *node) {
-#define OF(field) offsetof(Control, field)
-    const Argument table[] = {{.key = "object", .type = ARG_NAME, .offset = OF(object), .required = true},
-                              {.key = "force",
-                               .type = ARG_NUMBERS,
-                               .offset = OF(force),
-                               .min = -1e12,
-                               .max = 1e12,
-                               .numbers = 3,
-                               .given = OF(has_force)},
-                              {.key = "activation",
-                               .type = ARG_NUMBER,
-                               .offset = OF(activation),
-                               .min = -10,
-                               .max = 10,
-                               .given = OF(has_activation)},
-                              {.key = "from", .type = ARG_WHOLE, .offset = OF(from), .max = (double)scene->frames},
-                              {.key = "to", .type = ARG_WHOLE, .offset = OF(to), .max = (double)scene->frames}};
-#undef OF
-    Control control = {.to = scene->frames};
-    const SceneObject *object = NULL;
-    const ArgumentGroup group = {table, sizeof table / sizeof *table, &control};
-    Status status = arguments_read(reader, node, &group, 1, NULL);
-    if (status == STATUS_OK) status = scene_find_object(reader, scene, node, control.object, &object);
-    if (status == STATUS_OK && !control.has_force && !control.has_activation)
-        status = argument_error(reader, node, "expected \"force\" or \"activation\"");
-    if (status == STATUS_OK && control.from >= control.to)
-        status = argument_error(reader, node, "to: expected a frame after %ld, where the control begins, found %ld",
-                                control.from, control.to);
-    if (status == STATUS_OK && control.has_activation && object->rigid)
-        status =
-            argument_error(reader, node, "activation: %s is rigid; it can be moved by a \"force\"", control.object);
-    if (status == STATUS_OK && control.has_activation && !object->tets)
-        status = argument_error(reader, node, "activation: %s has no tetrahedra", control.object);
-    if (status == STATUS_OK) apply(scene, object, &control);
-    return status;
-}
-
-static Status read_controls(const ArgumentReader *reader, const SceneHead *head) {
-    if (!head->controls) return STATUS_OK;
-    Status status = need(reader, head->controls, YAML_LIST, "a list of controls [{object: .., force: ..}]");
-    for (const YamlNode *node = status == STATUS_OK ? head->controls->child : NULL; node && status == STATUS_OK;
-         node = node->next)
-        status = read_control(reader, head->scene, node);
-    return status;
-}
-
 // ---- all of it
 
 static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimScene *out) {
@@ -262,12 +192,14 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     out->model.damping = head.damping ? SIM_DAMPING_VELOCITY : SIM_DAMPING_STRAIN;
     out->model.dt = out->frame_time / (double)(out->substeps ? out->substeps : 1);
     if (status == STATUS_OK) status = scene_fill(reader, &head);
-    if (status == STATUS_OK) status = read_controls(reader, &head);
+    if (status == STATUS_OK) status = scene_read_controls(reader, &head);
     if (status == STATUS_OK) status = scene_read_values(reader, &head);
+    if (status == STATUS_OK) status = scene_read_drives(reader, &head);
     if (status == STATUS_OK) status = scene_read_picture(reader, &head);
     for (size_t i = 0; i < head.part_count; i++) mesh_free(&head.part[i].mesh);
     free(head.part);
     free(head.contact);
+    free(head.control);
     return status;
 }
 

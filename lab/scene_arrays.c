@@ -71,7 +71,7 @@ static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
     size_t controls = head->controls ? (size_t)scene->frames : 0;
     for (int v = 0; v < SIM_VALUES && good; v++) {
         size_t count = sim_value_count(m, controls, v);
-        if (count) scene->values.of[v] = allocate(count, sizeof(double), &good);
+        if (count && v != SIM_DRIVE) scene->values.of[v] = allocate(count, sizeof(double), &good);
     }
     return good ? STATUS_OK : scene_no_memory(reader);
 }

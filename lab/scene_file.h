@@ -48,6 +48,15 @@ Status part_masses(const ArgumentReader *reader, const Part *part, double *mass,
 // The model's own mu and lambda.
 void solid_stiffness(const Solid *solid, double *mu, double *lambda);
 
+// An entry of `controls`, from frame `from` up to `to`.
+typedef struct SceneControl {
+    char object[ARGUMENT_NAME_SIZE];
+    double force[3], activation, velocity[3], spin[3];
+    bool has_force, has_activation, has_velocity, has_spin;
+    long from, to;
+    const SceneObject *of;
+} SceneControl;
+
 // ---- the whole file
 
 typedef struct SceneHead {
@@ -60,6 +69,8 @@ typedef struct SceneHead {
     size_t contact_count;
     Part *part;
     size_t part_count;
+    SceneControl *control;
+    size_t control_count;
 } SceneHead;
 
 // Makes and fills the arrays of the scene's model and values.
@@ -68,6 +79,10 @@ Status scene_fill(const ArgumentReader *reader, const SceneHead *head);
 // The object of that name; `node` says where the name stands.
 Status scene_find_object(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, const char *name,
                          const SceneObject **out);
+
+// Forces and activations of the controls; then, once places and velocities are known, what moves fixed particles.
+Status scene_read_controls(const ArgumentReader *reader, SceneHead *head);
+Status scene_read_drives(const ArgumentReader *reader, const SceneHead *head);
 
 // Puts the numbers of the section `values` in the place of those that keys of objects give. Forces are shared before
 // that, so a known force stays known to each particle.

@@ -118,6 +118,45 @@ static void test_spin(void **state) {
     scene_free(&scene);
 }
 
+// Where the velocities of a drive take a particle until the end of frame `frames`.
+static void driven_to(const SimScene *scene, size_t particle, size_t frames, double out[3]) {
+    for (size_t c = 0; c < 3; c++) {
+        out[c] = scene->values.of[SIM_POSITION][3 * particle + c];
+        for (size_t f = 0; f < frames; f++)
+            out[c] += scene->frame_time * scene->values.of[SIM_DRIVE][3 * (f * scene->model.particles + particle) + c];
+    }
+}
+
+// Two fixed corners of a sheet 1 m wide go up while they turn about their middle, to right where that takes them; then
+// they go on as `values` says.
+static void test_drive(void **state) {
+    SimScene scene;
+    Error err;
+    double at[3];
+    (void)state;
+    assert_status_ok(
+        parse(HEAD "fps: 10\nobjects:\n  free: {" BOX ", mass: 1, " SOLID "}\n"
+                   "  sheet: {cloth: {size: [1, 1], cells: [1, 1]}, mass: 1, springs: {k_e: 1}, fixed: [0, 1]}\n"
+                   "values: {sheet: {velocity: [[0.5, 0, 0]]}}\ncontrols:\n"
+                   "  - {object: sheet, velocity: [0, 0, 2], to: 3}\n"
+                   "  - {object: sheet, spin: [0, 0, 5.235987755982989], to: 3}\n", // a quarter turn
+              &scene, &err),
+        err);
+    const double *rest = scene.values.of[SIM_POSITION] + 3 * 8;
+    for (size_t i = 0; i < 2; i++) { // the corners are at x -.5, and y -.5 and .5
+        driven_to(&scene, 8 + i, 3, at);
+        assert_close(at[0], -0.5 - rest[3 * i + 1] + 0.15, 0, 1e-12);
+        assert_close(at[1], 0, 1e-12, 0);
+        assert_close(at[2], 0.6, 0, 1e-12);
+    }
+    driven_to(&scene, 8, 4, at);
+    assert_close(at[0], -0.5 + 0.5 + 0.2, 0, 1e-12);
+    for (size_t f = 0; f < 4; f++)
+        for (size_t i = 0; i < 3 * 12; i++)
+            if (i < 3 * 8 || i >= 3 * 10) assert_close(scene.values.of[SIM_DRIVE][3 * 12 * f + i], 0, 0, 0);
+    scene_free(&scene);
+}
+
 static void test_wrong(void **state) {
     static const struct {
         const char *text, *words;
@@ -189,7 +228,9 @@ static void test_wrong(void **state) {
         {HEAD "objects:\n  a: {" BOX ", mass: 1, " SOLID "}\ncontrols: [{object: b, force: [0, 0, 1]}]\n",
          "s.yaml:5: unknown object \"b\""},
         {HEAD "objects:\n  a: {" BOX ", mass: 1, " SOLID "}\ncontrols: [{object: a, from: 1}]\n",
-         "expected \"force\" or \"activation\""},
+         "expected \"force\", \"activation\", \"velocity\" or \"spin\""},
+        {HEAD "objects:\n  a: {" BOX ", mass: 1, " SOLID "}\ncontrols: [{object: a, velocity: [0, 0, 1]}]\n",
+         "s.yaml:5: velocity: a control moves \"fixed\" particles, and a has none"},
         {"frames: 1000000\nsubsteps: 1\nobjects:\n  a: {box: {size: [1, 1, 1], cells: [9, 9, 9]}, mass: 1, " SOLID
          "}\ncontrols: [{object: a, activation: 1}]\n",
          "s.yaml:5: controls: 1000000 frames of 1000 particles and 3645 tetrahedra"},
@@ -205,6 +246,6 @@ static void test_wrong(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_solid), cmocka_unit_test(test_cloth),
                                        cmocka_unit_test(test_files), cmocka_unit_test(test_spin),
-                                       cmocka_unit_test(test_wrong)};
+                                       cmocka_unit_test(test_drive), cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

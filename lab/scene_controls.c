@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Controls of a scene: a force, an activation or a motion during some frames.
+#include "lab/allocate.h"
+#include "lab/scene_file.h"
+#include "sim/rigid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_motion(const SceneControl *control) { return control->has_velocity || control->has_spin; }
+
+static size_t fixed_count(const SimScene *scene, const SceneObject *object) {
+    size_t count = 0;
+    for (size_t i = object->particle; i < object->particle + object->particles; i++) count += scene->model.fixed[i];
+    return count;
+}
+
+static Status check_control(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node,
+                            const SceneControl *c) {
+    if (!c->has_force && !c->has_activation && !is_motion(c))
+        return argument_error(reader, node, "expected \"force\", \"activation\", \"velocity\" or \"spin\"");
+    if (c->from >= c->to)
+        return argument_error(reader, node, "to: expected a frame after %ld, where the control begins, found %ld",
+                              c->from, c->to);
+    if (c->has_activation && c->of->rigid)
+        return argument_error(reader, node, "activation: %s is rigid; it can be moved by a \"force\"", c->object);
+    if (c->has_activation && !c->of->tets)
+        return argument_error(reader, node, "activation: %s has no tetrahedra", c->object);
+    if (is_motion(c) && !fixed_count(scene, c->of))
+        return argument_error(reader, node,
+                              "%s: a control moves \"fixed\" particles, and %s has none; its \"velocity\" at the start "
+                              "belongs to the object, and a \"force\" pushes it",
+                              c->has_velocity ? "velocity" : "spin", c->object);
+    return STATUS_OK;
+}
+
+static Status read_control(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node,
+                           SceneControl *out) {
+#define NUMBERS(word, field, most)                                                                                     \
+    {                                                                                                                  \
+        .key = word, .type = ARG_NUMBERS, .offset = offsetof(SceneControl, field), .min = -(most), .max = most,        \
+        .numbers = 3, .given = offsetof(SceneControl, has_##field)                                                     \
+    }
+    const Argument table[] = {
+        {.key = "object", .type = ARG_NAME, .offset = offsetof(SceneControl, object), .required = true},
+        NUMBERS("force", force, 1e12),
+        NUMBERS("velocity", velocity, 1e6),
+        NUMBERS("spin", spin, 1e6),
+        {.key = "activation",
+         .type = ARG_NUMBER,
+         .offset = offsetof(SceneControl, activation),
+         .min = -10,
+         .max = 10,
+         .given = offsetof(SceneControl, has_activation)},
+        {.key = "from", .type = ARG_WHOLE, .offset = offsetof(SceneControl, from), .max = (double)scene->frames},
+        {.key = "to", .type = ARG_WHOLE, .offset = offsetof(SceneControl, to), .max = (double)scene->frames}};
+#undef NUMBERS
+    *out = (SceneControl){.to = scene->frames};
+    const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
+    Status status = arguments_read(reader, node, &group, 1, NULL);
+    if (status == STATUS_OK) status = scene_find_object(reader, scene, node, out->object, &out->of);
+    return status == STATUS_OK ? check_control(reader, scene, node, out) : status;
+}
+
+static void apply(SimScene *scene, const SceneControl *control) {
+    const SimModel *m = &scene->model;
+    const SceneObject *object = control->of;
+    const double *mass = scene->values.of[SIM_MASS];
+    double total = 0;
+    for (size_t i = 0; i < object->particles; i++) total += mass[object->particle + i];
+    for (long f = control->from; f < control->to; f++) {
+        double *force = scene->values.of[SIM_FORCE] + 3 * ((size_t)f * m->particles + object->particle);
+        for (size_t i = 0; i < 3 * object->particles && control->has_force; i++)
+            force[i] += control->force[i % 3] * mass[object->particle + i / 3] / total;
+        double *act = scene->values.of[SIM_ACTIVATION] + (size_t)f * m->tets + object->tet;
+        for (size_t i = 0; i < object->tets && control->has_activation; i++) act[i] += control->activation;
+    }
+}
+
+Status scene_read_controls(const ArgumentReader *reader, SceneHead *head) {
+    const YamlNode *list = head->controls;
+    if (!list) return STATUS_OK;
+    if (list->kind != YAML_LIST || !list->count)
+        return argument_wrong(reader, list, "a list of controls [{object: .., force: ..}]");
+    head->control = calloc(list->count, sizeof *head->control);
+    Status status = head->control ? STATUS_OK : scene_no_memory(reader);
+    for (const YamlNode *node = list->child; node && status == STATUS_OK; node = node->next) {
+        SceneControl *control = &head->control[head->control_count++];
+        status = read_control(reader, head->scene, node, control);
+        if (status == STATUS_OK) apply(head->scene, control);
+    }
+    return status;
+}
+
+// ---- motions of fixed particles
+
+// What all controls together do with an object's fixed particles in frame f.
+static void motion_of(const SceneHead *head, const SceneObject *object, long f, double velocity[3], double spin[3]) {
+    for (int c = 0; c < 3; c++) velocity[c] = spin[c] = 0;
+    for (size_t k = 0; k < head->control_count; k++) {
+        const SceneControl *control = &head->control[k];
+        if (control->of != object || f < control->from || f >= control->to) continue;
+        for (int c = 0; c < 3; c++) velocity[c] += control->velocity[c], spin[c] += control->spin[c];
+    }
+}
+
+static void middle_of(const SimScene *scene, const SceneObject *object, const double *place, double out[3]) {
+    const double count = (double)fixed_count(scene, object);
+    for (int c = 0; c < 3; c++) out[c] = 0;
+    for (size_t i = 0; i < object->particles; i++)
+        for (size_t c = 0; c < 3 && scene->model.fixed[object->particle + i]; c++) out[c] += place[3 * i + c] / count;
+}
+
+// Velocities of an object's fixed particles, which take them along its motion to where each frame ends. `place`
+// (particles,3): where they are, which goes on.
+static void drive_object(const SceneHead *head, const SceneObject *object, double *place) {
+    const SimScene *scene = head->scene;
+    const double T = scene->frame_time;
+    for (long f = 0; f < scene->frames; f++) {
+        double velocity[3], spin[3], angle[3], turn[9], middle[3];
+        motion_of(head, object, f, velocity, spin);
+        middle_of(scene, object, place, middle);
+        for (int c = 0; c < 3; c++) angle[c] = T * spin[c];
+        rigid_turn(angle, turn);
+        for (size_t i = 0; i < object->particles; i++) {
+            const size_t particle = object->particle + i;
+            double *drive = scene->values.of[SIM_DRIVE] + 3 * ((size_t)f * scene->model.particles + particle), arm[3],
+                   turned[3];
+            if (!scene->model.fixed[particle]) continue;
+            for (size_t c = 0; c < 3; c++) arm[c] = place[3 * i + c] - middle[c];
+            rigid_times(turn, arm, turned);
+            for (size_t c = 0; c < 3; c++) {
+                drive[c] = scene->values.of[SIM_VELOCITY][3 * particle + c] + velocity[c] + (turned[c] - arm[c]) / T;
+                place[3 * i + c] += T * drive[c];
+            }
+        }
+    }
+}
+
+Status scene_read_drives(const ArgumentReader *reader, const SceneHead *head) {
+    SimScene *scene = head->scene;
+    bool any = false, good = true;
+    for (size_t k = 0; k < head->control_count; k++) any |= is_motion(&head->control[k]);
+    if (!any) return STATUS_OK;
+    double *place = allocate(3 * scene->model.particles, sizeof *place, &good);
+    scene->values.of[SIM_DRIVE] =
+        allocate(sim_value_count(&scene->model, (size_t)scene->frames, SIM_DRIVE), sizeof(double), &good);
+    if (good) memcpy(place, scene->values.of[SIM_POSITION], 3 * scene->model.particles * sizeof *place);
+    for (size_t o = 0; o < scene->object_count && good; o++)
+        drive_object(head, scene->objects + o, place + 3 * scene->objects[o].particle);
+    free(place);
+    return good ? STATUS_OK : scene_no_memory(reader);
+}
