@@ -3,10 +3,11 @@
 // because centre and turn of a body are small changes of large numbers.
 //
 // With masses m, second-moment masses n (a share of m), M = sum m:
-//     c = sum m x / M,  V = sum m v / M,  r = x - c,  S = sum n r r',  L = sum n r x (v - V),  F = sum f,  T = sum r x
-//     f V' = V + dt (F / M + g),  c' = c + dt V',  L' = L + dt T w(Q) = Q I^-1 Q' L'  with I = tr(S) 1 - S,  the
-//     angular velocity once the body has turned by Q R = exp(dt w(exp(dt/2 I^-1 L))),  x' = c' + R r,  v' = V' + w(R) x
-//     R r
+//     c = sum m x / M,  V = sum m v / M,  r = x - c,  S = sum n r r',  L = sum n r x (v - V),
+//     F = sum f,  T = sum r x f,  I = tr(S) 1 - S,
+//     V' = V + dt (F / M + g),  c' = c + dt V',  L' = L + dt T,
+//     w(Q) = Q I^-1 Q' L', the angular velocity once the body has turned by Q,
+//     R = exp(dt w(exp(dt/2 I^-1 L))),  x' = c' + R r,  v' = V' + w(R) x R r.
 // So angular momentum is kept exactly where nothing turns the body, and the turn is right to second order.
 #ifndef VPD_SIM_RIGID_H
 #define VPD_SIM_RIGID_H
