@@ -31,7 +31,7 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
         m->springs += object->springs;
         m->tets += object->tets;
         m->hinges += object->hinges;
-        m->rigids += rigid;
+        m->rigids += rigid && !part_is_fixed(part);
     }
     if (m->particles <= MESH_ITEMS_MAX && m->springs <= MESH_ITEMS_MAX && m->tets <= MESH_ITEMS_MAX) return STATUS_OK;
     return argument_error(reader, head->objects, "objects: more than %d particles, springs or tetrahedra",
@@ -170,14 +170,15 @@ static void fill_elements(SimScene *scene, const Part *part, const SceneObject *
     }
 }
 
-// Numbers of the rigid bodies, one an object.
+// Numbers of the rigid bodies, one an object that is not fixed.
 static void fill_rigid(SimScene *scene) {
     int32_t rigids = 0;
     for (size_t p = 0; p < scene->object_count && scene->model.rigids; p++) {
         const SceneObject *object = scene->objects + p;
+        const bool moves = object->rigid && !scene->model.fixed[object->particle];
         for (size_t i = object->particle; i < object->particle + object->particles; i++)
-            ((int32_t *)scene->model.rigid)[i] = object->rigid ? rigids : -1;
-        rigids += object->rigid;
+            ((int32_t *)scene->model.rigid)[i] = moves ? rigids : -1;
+        rigids += moves;
     }
 }
 

@@ -41,6 +41,8 @@ typedef struct Part {
 // The mesh and the properties of one entry of `objects`; mesh_free(&out->mesh) also after an error.
 Status part_read(const ArgumentReader *reader, const YamlNode *node, Part *out);
 
+// `fixed: all`
+bool part_is_fixed(const Part *part);
 // Sets (N) 1 for the particles that the key `fixed` names.
 Status part_fixed(const ArgumentReader *reader, const Part *part, uint8_t *fixed);
 // (N) kg, and the shares (N) of them that count in the inertia of a rigid object, 1 for others; NULL: none is rigid.

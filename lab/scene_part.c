@@ -278,6 +278,10 @@ static const Argument object_arguments[] = {
     {.key = "colour", .type = ARG_NUMBERS, .offset = OF(colour), .max = 255, .numbers = 3, .given = OF(has_colour)}};
 #undef OF
 
+bool part_is_fixed(const Part *part) {
+    return part->fixed && part->fixed->kind == YAML_TEXT && !strcmp(part->fixed->text, "all");
+}
+
 // A rigid object has nothing that holds it together or in its place, and fills a volume, or is of points alone.
 static Status check_rigid(const ArgumentReader *reader, Part *part) {
     static const char *const others[] = {"solid", "springs", "bending"};
@@ -287,12 +291,10 @@ static Status check_rigid(const ArgumentReader *reader, Part *part) {
         if (yaml_tree_find(node, others[i]))
             return argument_error(reader, yaml_tree_find(node, others[i]),
                                   "%s: %s: a rigid object has none; leave out this or \"rigid\"", node->key, others[i]);
-    if (part->fixed)
-        return argument_error(
-            reader, part->fixed,
-            "%s: fixed: no particle of a rigid object can be; an obstacle is \"fixed\" as a whole, with "
-            "\"solid\" or \"springs\" in place of \"rigid\"",
-            node->key);
+    if (part->fixed && !part_is_fixed(part))
+        return argument_error(reader, part->fixed,
+                              "%s: fixed: a rigid object is fixed as a whole, \"fixed: all\", or not at all",
+                              node->key);
     if (yaml_tree_find(node, "cloth"))
         return argument_error(reader, yaml_tree_find(node, "rigid"),
                               "%s: rigid: a cloth fills no volume; take a flat box, or a closed mesh", node->key);
@@ -346,7 +348,7 @@ Status part_read(const ArgumentReader *reader, const YamlNode *node, Part *out) 
     return status == STATUS_OK ? check_mass(reader, out) : status;
 }
 
-// ---- fixed particles: a list of their numbers, or a box in the shape's own coordinates
+// ---- fixed particles: all, a list of their numbers, or a box in the shape's own coordinates
 
 static Status fix_box(const ArgumentReader *reader, const Part *part, uint8_t *fixed) {
     struct Box {
@@ -379,7 +381,11 @@ Status part_fixed(const ArgumentReader *reader, const Part *part, uint8_t *fixed
     char expected[80];
     if (!part->fixed) return STATUS_OK;
     if (part->fixed->kind == YAML_MAP) return fix_box(reader, part, fixed);
-    snprintf(expected, sizeof expected, "numbers of particles, 0 to %zu, or {min: .., max: ..}", part->mesh.N - 1);
+    if (part_is_fixed(part)) {
+        memset(fixed, 1, part->mesh.N);
+        return STATUS_OK;
+    }
+    snprintf(expected, sizeof expected, "numbers of particles, 0 to %zu, all, or {min: .., max: ..}", part->mesh.N - 1);
     if (part->fixed->kind != YAML_LIST) return argument_wrong(reader, part->fixed, expected);
     for (const YamlNode *entry = part->fixed->child; entry; entry = entry->next) {
         double number;

@@ -72,6 +72,31 @@ static void test_reading(void **state) {
     scene_free(&scene);
 }
 
+// A rigid object that is fixed is an obstacle: no rigid body. One that is pushed by it goes along.
+static void test_fixed(void **state) {
+    SimScene scene =
+        parse(HEAD GROUND "objects:\n"
+                          "  wall: {" BOX ", density: 1, rigid: yes, fixed: all, position: [-0.51, 0, 0.51]}\n"
+                          "  box: {" BOX ", density: 1000, rigid: yes, position: [0.51, 0, 0.51]}\n"
+                          "controls: [{object: wall, velocity: [0.5, 0, 0]}]\n");
+    RolloutFile file = {0};
+    RecordInside worst = {0};
+    Error err;
+    (void)state;
+    assert_int_equal(scene.model.rigids, 1);
+    assert_int_equal(scene.model.tets, 0);
+    for (size_t i = 0; i < 16; i++) {
+        assert_int_equal(scene.model.fixed[i], i < 8);
+        assert_int_equal(scene.model.rigid[i], i < 8 ? -1 : 0);
+    }
+    assert_status_ok(record_run(&scene, &(SimOptions){.threads = 1}, &file, &worst, &err), err);
+    const float *end = file.positions + (file.steps - 1) * 3 * 16;
+    assert_close((double)end[0] + 1.01, 0.5, 1e-6, 0);
+    assert_true(end[3 * 8] > 0.4F && end[3 * 8] < 0.55F); // it was at .01, and is pushed
+    rollout_file_free(&file);
+    scene_free(&scene);
+}
+
 // Masses in `values` leave the shares.
 static void test_values(void **state) {
     SimScene scene = parse(HEAD "objects: {a: {" BOX ", density: 2, rigid: yes}}\n"
@@ -378,9 +403,7 @@ static void test_wrong(void **state) {
          "s.yaml:6: a: solid: a rigid object has none; leave out this or \"rigid\""},
         {BOX ", density: 1, rigid: yes, springs: {k_e: 1}", "s.yaml:6: a: springs: a rigid object has none"},
         {BOX ", density: 1, rigid: yes, bending: {k_e: 1}", "s.yaml:6: a: bending: a rigid object has none"},
-        {BOX ", density: 1, rigid: yes, fixed: [0]", "s.yaml:6: a: fixed: no particle of a rigid object can be; an "
-                                                     "obstacle is \"fixed\" as a whole, with \"solid\" "
-                                                     "or \"springs\" in place of \"rigid\""},
+        {BOX ", density: 1, rigid: yes, fixed: [0]", "s.yaml:6: a: fixed: a rigid object is fixed as a whole"},
         {BOX ", rigid: yes", "s.yaml:6: a: expected either \"density\" or \"mass\""},
         {BOX ", density: 0, rigid: yes", "s.yaml:6: density: expected more than 0, found 0"},
         {BOX ", density: 1, rigid: maybe", "s.yaml:6: rigid: expected"},
@@ -410,9 +433,10 @@ static void test_wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reading), cmocka_unit_test(test_values), cmocka_unit_test(test_seams),
-        cmocka_unit_test(test_rest),    cmocka_unit_test(test_slide),  cmocka_unit_test(test_tumble),
-        cmocka_unit_test(test_bounce),  cmocka_unit_test(test_push),   cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_record),  cmocka_unit_test(test_fit),    cmocka_unit_test(test_wrong)};
+        cmocka_unit_test(test_reading),   cmocka_unit_test(test_values), cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_seams),     cmocka_unit_test(test_rest),   cmocka_unit_test(test_slide),
+        cmocka_unit_test(test_tumble),    cmocka_unit_test(test_bounce), cmocka_unit_test(test_push),
+        cmocka_unit_test(test_gradients), cmocka_unit_test(test_record), cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
