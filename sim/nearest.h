@@ -103,7 +103,26 @@ typedef struct SimSearch {
     const real *rest; // of it, where the body is its own: faces within `within` of it at rest do not count; else NULL
     real within;      // metres; farther faces do not count
     int32_t guess;    // a face of the body that may be near, which saves time and changes nothing; -1: none
+    const real *own; // normal of the particle's own surface: faces that are not turned against it do not count; or NULL
 } SimSearch;
+
+// Adds the normal of face f, of length 1 or of the length of its angle at corner `at`.
+SIM_ELEMENT void sim_add_normal(const int32_t *face, const real *records, int at, bool by_angle, real out[3]) {
+    const real *a = sim_place(records, face[at]);
+    real b[3], c[3], normal[3];
+    num_sub(sim_place(records, face[(at + 1) % 3]), a, b);
+    num_sub(sim_place(records, face[(at + 2) % 3]), a, c);
+    num_cross(b, c, normal);
+    const real area = num_sqrt(num_dot(normal, normal));
+    num_add_scaled((by_angle ? num_atan2(area, num_dot(b, c)) : NUM(1)) / num_max(area, NUM(1e-30)), normal, out);
+}
+
+// Whether a face is turned against the normal of another surface, by more than 107 degrees.
+SIM_ELEMENT bool sim_face_opposes(const int32_t *face, const real *records, const real *own) {
+    real normal[3] = {0, 0, 0};
+    sim_add_normal(face, records, 0, false, normal);
+    return num_dot(normal, own) < NUM(-0.3);
+}
 
 // The nearest face of `body`, which lies in `box`; among equal ones the first. Boxes are left out only when they are
 // farther than what is found by more than rounding can explain.
@@ -142,22 +161,12 @@ SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, co
         if (search->rest && !(sim_face_square(t->face + 3 * f, (const real *)t->rest, search->rest, &on_rest) >
                               search->within * search->within))
             continue;
+        if (search->own && !sim_face_opposes(t->face + 3 * f, records, search->own)) continue;
         best = square;
         limit = sim_beyond(best, rounding);
         out = (SimNearest){f, on};
     }
     return out;
-}
-
-// Adds the normal of face f, of length 1 or of the length of its angle at corner `at`.
-SIM_ELEMENT void sim_add_normal(const int32_t *face, const real *records, int at, bool by_angle, real out[3]) {
-    const real *a = sim_place(records, face[at]);
-    real b[3], c[3], normal[3];
-    num_sub(sim_place(records, face[(at + 1) % 3]), a, b);
-    num_sub(sim_place(records, face[(at + 2) % 3]), a, c);
-    num_cross(b, c, normal);
-    const real area = num_sqrt(num_dot(normal, normal));
-    num_add_scaled((by_angle ? num_atan2(area, num_dot(b, c)) : NUM(1)) / num_max(area, NUM(1e-30)), normal, out);
 }
 
 // The side of sim/touch.h for a particle at x whose nearest face is known. At edges and corners of closed bodies it is

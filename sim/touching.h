@@ -33,6 +33,56 @@ SIM_ELEMENT void sim_touch_places(const real *records, const int32_t vertex[4], 
         }
 }
 
+// The normal of a body's surface at one of its vertices, of length 1.
+SIM_ELEMENT void sim_own_normal(const SimTouching *t, const real *records, int32_t vertex, real out[3]) {
+    for (int i = 0; i < 3; i++) out[i] = 0;
+    for (int32_t r = t->ring_of[vertex]; r < t->ring_of[vertex + 1]; r++)
+        sim_add_normal(t->face + 3 * (t->ring[r] / 3), records, t->ring[r] % 3, true, out);
+    const real length = num_sqrt(num_dot(out, out));
+    for (int i = 0; i < 3; i++) out[i] /= num_max(length, NUM(1e-30));
+}
+
+// The shortest side of a box.
+SIM_ELEMENT real sim_shortest(const real *box) {
+    real least = box[SIM_QUAD] - box[0];
+    for (int i = 1; i < 3; i++) least = num_min(box[SIM_QUAD + i] - box[i], least);
+    return least;
+}
+
+typedef struct SimMeeting {
+    int32_t vertex[4]; // of the particle, and the face's corners
+    SimNearest nearest;
+    real side;
+    SimTouchPoint at;
+} SimMeeting;
+
+SIM_ELEMENT void sim_meet(const SimTouching *t, const SimBody *body, const real *records, size_t point,
+                          SimNearest nearest, SimMeeting *out) {
+    real places[4][3], rates[4][3];
+    out->nearest = nearest;
+    out->side = sim_side(t, body, records, sim_place(records, t->point[point]), nearest);
+    sim_touch_vertices(t, point, nearest.face, out->vertex);
+    sim_touch_places(records, out->vertex, places, rates);
+    sim_touch_point(nearest.on, out->side, places, &out->at);
+}
+
+// Of two solids, no surface is pushed the way it looks: where blocks of one size are stacked, corners lie in the sides
+// of the block below, and must go up. So a face that is turned like the particle's own surface gives way to the nearest
+// one that is turned against it, if that is less than a quarter of the thinner body away.
+SIM_ELEMENT void sim_meet_against(const SimTouching *t, int32_t self, int32_t other, const real *records, size_t point,
+                                  SimMeeting *meeting) {
+    const real *boxes = (const real *)t->box;
+    const SimBody *body = &t->body[other];
+    real own[3];
+    sim_own_normal(t, records, t->point[point], own);
+    if (num_dot(meeting->at.normal, own) < NUM(0.3)) return;
+    const real thin =
+        num_min(sim_shortest(boxes + (size_t)self * SIM_RECORD), sim_shortest(boxes + (size_t)other * SIM_RECORD));
+    const SimSearch search = {sim_place(records, t->point[point]), NULL, thin / 4, -1, own};
+    const SimNearest nearest = sim_nearest(t, body, boxes + (size_t)other * SIM_RECORD, records, &search);
+    if (nearest.face >= 0) sim_meet(t, body, records, point, nearest, meeting);
+}
+
 // Writes the touches of particle `point`.
 SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, size_t point) {
     const int32_t self = t->point_body[point];
@@ -50,7 +100,7 @@ SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, siz
         if (known && t->clear && moved < t->clear[row]) continue;
         // What has no inside is touched from as far as `reach`; looking twice as far tells how long it will not be.
         const SimSearch search = {x, other == self ? sim_place((const real *)t->rest, t->point[point]) : NULL,
-                                  body->closed ? NUM(1e18) : 2 * (real)t->reach, known ? t->guess[row] : -1};
+                                  body->closed ? NUM(1e18) : 2 * (real)t->reach, known ? t->guess[row] : -1, NULL};
         const SimNearest nearest = sim_nearest(t, body, box, records, &search);
         t->guess[row] = nearest.face < 0 ? body->face : nearest.face;
         const double unsure = 2 * (double)sim_rounding(t, box);
@@ -58,16 +108,14 @@ SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, siz
             if (t->clear) t->clear[row] = moved + 0.99 * t->reach - unsure;
             continue;
         }
-        const real side = sim_side(t, body, records, x, nearest);
-        int32_t vertex[4];
-        real places[4][3], rates[4][3];
-        SimTouchPoint at;
-        sim_touch_vertices(t, point, nearest.face, vertex);
-        sim_touch_places(records, vertex, places, rates);
-        sim_touch_point(nearest.on, side, places, &at);
-        if (t->clear) t->clear[row] = moved + 0.99 * ((double)at.gap - t->reach) - unsure;
-        if (sim_touch_contact(t, vertex[0], vertex[1]).margin - at.gap > 0)
-            touch[count++] = (SimTouch){nearest.face, (int16_t)nearest.on, (int16_t)side, (float)at.gap};
+        SimMeeting met;
+        sim_meet(t, body, records, point, nearest, &met);
+        if (t->clear) t->clear[row] = moved + 0.99 * ((double)met.at.gap - t->reach) - unsure;
+        if (body->closed && t->body[self].closed && met.at.gap <= sim_rounding(t, box))
+            sim_meet_against(t, self, other, records, point, &met);
+        if (sim_touch_contact(t, met.vertex[0], met.vertex[1]).margin - met.at.gap > 0)
+            touch[count++] =
+                (SimTouch){met.nearest.face, (int16_t)met.nearest.on, (int16_t)met.side, (float)met.at.gap};
     }
     t->touches[point] = count;
 }
