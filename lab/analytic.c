@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/analytic.h"
+
+#include "base/camera.h"
+#include "base/horn.h"
+#include "base/vector.h"
+#include "lab/allocate.h"
+#include "lab/hull.h"
+#include "lab/rigid_mass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double DENSITY = 1000; // kg/m^3; ratios of masses alone matter
+// A body that rests on three corners sinks by so many metres; the damping of one that meets a third of the body's mass,
+// as a share of the critical one.
+static const double SINKS = 1e-4, DAMPING = 1;
+// For the time step: so many corners of a body touch at once, each with a third of its mass; the share of the largest.
+static const double TOUCHING = 16, SHARE = 1. / 3, SAFE = 0.5;
+static const double EDGE = 0.6; // longest edge of a body's surface, as a share of its extent
+enum { STEPS_MIN = 16, STEPS_MAX = 8192, SETTLE_STEPS = 200 };
+
+typedef struct Work {
+    const AnalyticScene *scene;
+    SimModel model;
+    SimValues values, loose; // of the simulation, and of bodies that only go out of each other
+    Sim *sim;
+    size_t steps;                // of a frame
+    size_t *first;               // (bodies+1) corners of body b are particles first[b] to first[b+1]
+    double *kg;                  // (bodies)
+    double *seen;                // (N,3) where the corners are at the present, as seen: SIM_REST
+    double *start;               // (N,3) where they are put then: not inside each other
+    double *position, *velocity; // (N,3)
+    double *kept[2];             // (2,N,3) positions and velocities of a rollout
+    double *inertia;             // (N)
+    int32_t *face, *body, *rigid, *material;
+    uint8_t *fixed;
+    SimPlane *plane;
+} Work;
+
+static void work_free(Work *w) {
+    void *const all[] = {w->first,   w->kg,   w->start, w->position, w->velocity, w->kept[0], w->kept[1],
+                         w->inertia, w->face, w->body,  w->rigid,    w->material, w->fixed,   w->plane};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    for (int v = SIM_GRAVITY; v < SIM_VALUES; v++) {
+        free(w->values.of[v]);
+        if (v != SIM_REST) free(w->loose.of[v]);
+    }
+    sim_close(w->sim);
+}
+
+// Room for hulls of all corners that there may be.
+static bool work_make(Work *w, const AnalyticScene *scene) {
+    const size_t B = scene->bodies, N = B * HULL_POINTS;
+    bool good = true;
+    *w = (Work){.scene = scene, .model = {.scenes = 1, .planes = scene->planes, .materials = B + 1}};
+    w->first = allocate(B + 1, sizeof(size_t), &good);
+    w->kg = allocate(B, sizeof(double), &good);
+    double **const vectors[] = {&w->start, &w->position, &w->velocity};
+    for (int k = 0; k < 3; k++) *vectors[k] = allocate(N, 3 * sizeof(double), &good);
+    for (int k = 0; k < 2; k++) w->kept[k] = allocate(N, 6 * sizeof(double), &good);
+    w->inertia = allocate(N, sizeof(double), &good);
+    w->face = allocate(B * HULL_TRIANGLES, 3 * sizeof(int32_t), &good);
+    int32_t **const numbers[] = {&w->body, &w->rigid, &w->material};
+    for (int k = 0; k < 3; k++) *numbers[k] = allocate(N, sizeof(int32_t), &good);
+    w->fixed = allocate(N, 1, &good);
+    w->plane = allocate(scene->planes, sizeof *w->plane, &good);
+    SimValues *const both[] = {&w->values, &w->loose};
+    for (int k = 0; k < 2; k++) {
+        both[k]->of[SIM_GRAVITY] = allocate(3, sizeof(double), &good);
+        both[k]->of[SIM_MASS] = allocate(N, sizeof(double), &good);
+        for (int v = SIM_CONTACT_KE; v <= SIM_CONTACT_MU; v++) both[k]->of[v] = allocate(B + 1, sizeof(double), &good);
+    }
+    w->seen = w->values.of[SIM_REST] = w->loose.of[SIM_REST] = allocate(N, 3 * sizeof(double), &good);
+    return good;
+}
+
+// ---- shapes
+
+// Corners meet faces, but edges do not meet edges: none should be long.
+static void refine(Hull *hull) {
+    double low[3], high[3], extent = 0;
+    for (int c = 0; c < 3; c++) {
+        low[c] = INFINITY, high[c] = -INFINITY;
+        for (size_t p = 0; p < hull->corners; p++) {
+            low[c] = fmin(low[c], hull->corner[p][c]);
+            high[c] = fmax(high[c], hull->corner[p][c]);
+        }
+        extent = fmax(extent, high[c] - low[c]);
+    }
+    hull_refine(hull, EDGE * extent);
+}
+
+// The hull of a body, behind those of the bodies before. Of a body without volume there are no particles.
+static Status add_hull(Work *w, size_t b, int32_t *solids, Error *err) {
+    const AnalyticBody *from = w->scene->body + b;
+    const size_t N = w->model.particles;
+    const bool told = from->told > 0;
+    double *x = w->seen + 3 * N, *mass = w->values.of[SIM_MASS] + N;
+    Hull hull;
+    hull_make(from->now, from->count, &hull);
+    refine(&hull);
+    memcpy(x, hull.corner, hull.corners * sizeof *hull.corner);
+    const Mesh mesh = {.N = hull.corners, .F = hull.triangles, .position = x, .triangle = hull.triangle[0]};
+    if (!hull.corners) return STATUS_OK;
+    Status status = rigid_mass(&mesh, DENSITY, 0, mass, w->inertia + N, err);
+    if (status == STATUS_BAD_INPUT) return STATUS_OK; // too flat
+    for (size_t p = 0; p < hull.corners; p++) {
+        w->body[N + p] = *solids;
+        w->fixed[N + p] = told;
+        w->rigid[N + p] = told ? -1 : (int32_t)w->model.rigids;
+        w->material[N + p] = (int32_t)b + 1;
+        w->kg[b] += mass[p];
+    }
+    for (size_t i = 0; i < 3 * hull.triangles; i++)
+        w->face[3 * w->model.faces + i] = hull.triangle[i / 3][i % 3] + (int32_t)N;
+    w->model.particles += hull.corners;
+    w->model.faces += hull.triangles;
+    w->model.rigids += !told;
+    *solids += 1;
+    return status;
+}
+
+static Status add_hulls(Work *w, Error *err) {
+    int32_t solids = 0;
+    Status status = STATUS_OK;
+    for (size_t b = 0; b < w->scene->bodies && status == STATUS_OK; b++) {
+        status = add_hull(w, b, &solids, err);
+        w->first[b + 1] = w->model.particles;
+    }
+    if (solids < 2) w->model.faces = 0; // there is nothing to meet
+    return status;
+}
+
+// ---- contact and the time step
+
+static double given_or(double given, double derived) { return isnan(given) ? derived : given; }
+
+// Stiffness and damping of a corner where a body meets a plane. The law takes the mean of two materials.
+static void corner_law(const Work *w, size_t b, double *k_e, double *k_d) {
+    const double k = w->kg[b] * 9.81 / (3 * SINKS);
+    *k_e = k;
+    *k_d = 2 * DAMPING * sqrt(k * w->kg[b] * SHARE);
+}
+
+// Planes and bodies that are told how to move add nothing to what follows from masses.
+static void set_contact(Work *w) {
+    const AnalyticContact *c = &w->scene->contact;
+    double **of = w->values.of;
+    for (size_t k = 0; k <= w->scene->bodies; k++) {
+        double k_e = 0, k_d = 0;
+        if (k > 0 && !w->scene->body[k - 1].told) corner_law(w, k - 1, &k_e, &k_d);
+        of[SIM_CONTACT_KE][k] = given_or(c->k_e, 2 * k_e);
+        of[SIM_CONTACT_KD][k] = given_or(c->k_d, 2 * k_d);
+        of[SIM_CONTACT_KF][k] = given_or(c->k_f, 2 * k_d);
+        of[SIM_CONTACT_MU][k] = c->mu;
+    }
+}
+
+// Bodies of 1 kg, each as hard as the time step allows.
+static void set_loose(Work *w) {
+    for (size_t b = 0; b < w->scene->bodies; b++)
+        for (size_t i = w->first[b]; i < w->first[b + 1]; i++)
+            w->loose.of[SIM_MASS][i] = w->values.of[SIM_MASS][i] / w->kg[b];
+    for (size_t k = 0; k < w->model.materials; k++)
+        w->loose.of[SIM_CONTACT_KE][k] = SHARE / (TOUCHING * w->model.dt * w->model.dt);
+}
+
+// A bound on the time step of a body that meets whatever is stiffest.
+static double stable_step(const Work *w, size_t b) {
+    double most[3] = {0};
+    for (int v = 0; v < 3; v++)
+        for (size_t k = 0; k <= w->scene->bodies; k++)
+            if (k != b + 1) most[v] = fmax(most[v], w->values.of[SIM_CONTACT_KE + v][k]);
+    for (int v = 0; v < 3; v++) most[v] = (most[v] + w->values.of[SIM_CONTACT_KE + v][b + 1]) / 2;
+    const double many = TOUCHING / (w->kg[b] * SHARE), k = many * most[0], c = many * fmax(most[1], most[2]);
+    return 4 / (c + sqrt(c * c + 4 * k));
+}
+
+static Status open(Work *w, Error *err) {
+    SimModel *m = &w->model;
+    double step = INFINITY;
+    memcpy(w->values.of[SIM_GRAVITY], w->scene->gravity, sizeof w->scene->gravity);
+    set_contact(w);
+    for (size_t b = 0; b < w->scene->bodies; b++)
+        if (w->kg[b] > 0 && !w->scene->body[b].told) step = fmin(step, stable_step(w, b));
+    const double steps = 2 * ceil(w->scene->frame_time / (2 * SAFE * step)); // even, for half a frame
+    w->steps = (size_t)fmin(fmax(steps, STEPS_MIN), STEPS_MAX);
+    for (size_t p = 0; p < w->scene->planes; p++) {
+        w->plane[p] = w->scene->plane[p];
+        w->plane[p].material = 0;
+    }
+    SimMaterial *contacts = calloc(m->materials, sizeof *contacts);
+    if (!contacts) return error_no_memory(err, "%zu bodies", w->scene->bodies);
+    for (size_t k = 0; k < m->materials; k++)
+        contacts[k] = (SimMaterial){w->scene->contact.margin, w->scene->contact.fade};
+    m->dt = w->scene->frame_time / (double)w->steps;
+    set_loose(w);
+    m->fixed = w->fixed, m->material = w->material, m->plane = w->plane, m->contacts = contacts;
+    m->face = w->face, m->body = w->body, m->rigid = w->rigid, m->inertia = w->inertia;
+    const SimOptions options = {.precision = SIM_F64};
+    Status status = sim_open(m, &options, &w->sim, err);
+    m->contacts = NULL;
+    free(contacts);
+    return status;
+}
+
+// ---- motions
+
+// The rotation R and means from which and to which it takes points (count,3).
+typedef struct Turn {
+    double R[9], from[3], to[3];
+} Turn;
+
+static Turn turn_between(const double *from, const double *to, size_t count) {
+    Turn out = {.from = {0}};
+    double S[9] = {0}, q[4];
+    for (size_t i = 0; i < 3 * count; i++) {
+        out.from[i % 3] += from[i] / (double)count;
+        out.to[i % 3] += to[i] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < 9; k++)
+            S[k] += (from[3 * i + k / 3] - out.from[k / 3]) * (to[3 * i + k % 3] - out.to[k % 3]);
+    horn_rotation(S, q);
+    rotation_from_quaternion(q, out.R);
+    return out;
+}
+
+static void turn_pose(const Turn *turn, double out[16]) {
+    double t[3];
+    for (int r = 0; r < 3; r++) t[r] = turn->to[r] - vector_dot(turn->R + 3 * r, turn->from);
+    pose_from_rotation(turn->R, t, out);
+}
+
+// Motion in half a frame: half the turn about the mean.
+static void turn_half(const Turn *turn, double out[16]) {
+    static const double none[4] = {1, 0, 0, 0};
+    double q[4], half[4];
+    Turn part = *turn;
+    quaternion_from_rotation(turn->R, q);
+    quaternion_slerp(none, q, 0.5, half);
+    rotation_from_quaternion(half, part.R);
+    for (int c = 0; c < 3; c++) part.to[c] = (turn->from[c] + turn->to[c]) / 2;
+    turn_pose(&part, out);
+}
+
+// ---- rollouts
+
+// So many steps from the state; the last is the new state.
+static Status go(Work *w, size_t steps, Error *err) {
+    const size_t row = 3 * w->model.particles;
+    SimArrays arrays = {.row = row, .position = w->kept[0], .velocity = w->kept[1]};
+    const SimRun run = {.steps = steps,
+                        .every = steps,
+                        .position = w->position,
+                        .velocity = w->velocity,
+                        .keep = sim_keep_arrays,
+                        .context = &arrays};
+    Status status = sim_rollout(w->sim, &run, err);
+    if (status != STATUS_OK) return status;
+    memcpy(w->position, w->kept[0] + row, row * sizeof(double));
+    memcpy(w->velocity, w->kept[1] + row, row * sizeof(double));
+    return STATUS_OK;
+}
+
+// Bodies that are inside each other or below planes go out, as slowly as they can: what pushes them gives them no
+// speed.
+static Status settle(Work *w, Error *err) {
+    const size_t row = 3 * w->model.particles;
+    Status status = sim_set(w->sim, &w->loose, err);
+    for (int k = 0; k < SETTLE_STEPS && status == STATUS_OK; k++) {
+        memset(w->velocity, 0, row * sizeof(double));
+        status = go(w, 1, err);
+    }
+    return status == STATUS_OK ? sim_set(w->sim, &w->values, err) : status;
+}
+
+// ---- the start
+
+// Half a frame before the present each body has the velocity that is seen: the mean of that frame. From there it is
+// simulated to the present. What it meets on the way, and gravity, change the velocity; its place is the one that is
+// seen.
+static Status find_velocity(Work *w, double *velocity, Error *err) {
+    const size_t row = 3 * w->model.particles;
+    for (size_t b = 0; b < w->scene->bodies; b++) {
+        const AnalyticBody *body = w->scene->body + b;
+        const Turn back = turn_between(body->now, body->before, body->count);
+        double all[16], half[16], before[3];
+        turn_pose(&back, all);
+        turn_half(&back, half);
+        for (size_t i = 3 * w->first[b]; i < 3 * w->first[b + 1]; i += 3) {
+            pose_apply(all, w->seen + i, before);
+            pose_apply(half, w->seen + i, w->position + i);
+            for (size_t c = 0; c < 3; c++) velocity[i + c] = (w->seen[i + c] - before[c]) / w->scene->frame_time;
+        }
+    }
+    Status status = settle(w, err);
+    memcpy(w->velocity, velocity, row * sizeof(double));
+    if (status == STATUS_OK) status = go(w, w->steps / 2, err);
+    memcpy(velocity, w->velocity, row * sizeof(double));
+    return status;
+}
+
+static Status begin(Work *w, Error *err) {
+    const size_t row = 3 * w->model.particles;
+    double *velocity = malloc((row + 1) * sizeof *velocity);
+    if (!velocity) return error_no_memory(err, "%zu bodies", w->scene->bodies);
+    Status status = find_velocity(w, velocity, err);
+    memcpy(w->position, w->seen, row * sizeof(double));
+    if (status == STATUS_OK) status = settle(w, err);
+    memcpy(w->start, w->position, row * sizeof(double));
+    // Each step takes gravity first: so falls are exact at its end.
+    for (size_t i = 0; i < row; i++) w->velocity[i] = velocity[i] - w->scene->gravity[i % 3] * w->model.dt / 2;
+    free(velocity);
+    return status;
+}
+
+// ---- all frames
+
+// What is told how to move goes straight to where it is at the end of the frame.
+static void aim(Work *w, size_t frame) {
+    for (size_t b = 0; b < w->scene->bodies; b++) {
+        const AnalyticBody *body = w->scene->body + b;
+        if (!body->told) continue;
+        const double *motion = body->motion + 16 * (frame < body->told ? frame : body->told - 1);
+        for (size_t i = 3 * w->first[b]; i < 3 * w->first[b + 1]; i += 3) {
+            double to[3];
+            pose_apply(motion, w->position + i, to);
+            for (size_t c = 0; c < 3; c++) w->velocity[i + c] = (to[c] - w->position[i + c]) / w->scene->frame_time;
+        }
+    }
+}
+
+static Status run(Work *w, size_t frames, double *motion, Error *err) {
+    const size_t B = w->scene->bodies;
+    Status status = begin(w, err);
+    for (size_t f = 0; f < frames && status == STATUS_OK; f++) {
+        aim(w, f);
+        status = go(w, w->steps, err);
+        for (size_t b = 0; b < B && status == STATUS_OK; b++) {
+            const size_t at = 3 * w->first[b], count = w->first[b + 1] - w->first[b];
+            const Turn turn = turn_between(w->start + at, w->position + at, count);
+            if (count) turn_pose(&turn, motion + 16 * (B * f + b));
+        }
+    }
+    return status;
+}
+
+Status analytic_simulate(const AnalyticScene *scene, size_t frames, double *motion, bool *solid, Error *err) {
+    Work w;
+    for (size_t k = 0; k < frames * scene->bodies; k++) pose_identity(motion + 16 * k);
+    Status status = work_make(&w, scene) ? add_hulls(&w, err) : error_no_memory(err, "%zu bodies", scene->bodies);
+    for (size_t b = 0; b < scene->bodies && status == STATUS_OK; b++) solid[b] = w.first[b + 1] > w.first[b];
+    if (status == STATUS_OK && w.model.rigids) status = open(&w, err);
+    if (status == STATUS_OK && w.model.rigids) status = run(&w, frames, motion, err);
+    work_free(&w);
+    return status;
+}
