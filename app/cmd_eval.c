@@ -37,6 +37,7 @@ static const Flag flags[] = {
     {.name = "stride", .value = "N", .help = "with --frames: frames per step (default 1)"},
     FLAG_INPUT_VIEWS,
     FLAG_DRIVEN,
+    FLAG_ANALYTIC,
     FLAG_RAW,
     FLAG_DEVICE,
     FLAG_FORCE,
@@ -114,6 +115,7 @@ static Status eval_model(const CommandLine *line, const Dataset *dataset, const 
                            .seen_only = command_has(line, "seen"),
                            .motion_only = command_has(line, "motion"),
                            .pictures = command_text(line, "pictures", NULL),
+                           .analytic = command_analytic(line),
                            .log = &line->log,
                            .ranks = line->ranks};
     if (command_has(line, "stride"))
@@ -136,8 +138,8 @@ static Status eval_folder(const CommandLine *line, const Dataset *dataset, const
                                  .stride = 1};
     if (starts.count > 1)
         return error_set(err, STATUS_BAD_INPUT, "--starts: expected one frame with --frames, found %d", starts.count);
-    static const char *const of_models[] = {"episode",     "seen",   "pictures", "motion",
-                                            "input-views", "driven", "raw",      "device"};
+    static const char *const of_models[] = {"episode", "seen",     "pictures", "motion", "input-views",
+                                            "driven",  "analytic", "raw",      "device"};
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (command_has(line, of_models[i]))
             return error_set(err, STATUS_BAD_INPUT, "--%s cannot be combined with --frames", of_models[i]);

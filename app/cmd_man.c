@@ -33,7 +33,7 @@ static void put_flag(FILE *out, const Flag *flag) {
     if (flag->letter) fprintf(out, "\\-%c, ", flag->letter);
     fputs("\\-\\-", out);
     put(out, flag->name);
-    if (flag->value) fprintf(out, " %s", flag->value);
+    if (flag->value) fprintf(out, "%s%s", flag->optional ? "" : " ", flag->value);
     putc('\n', out);
     put_line(out, flag->help);
 }

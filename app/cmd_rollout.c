@@ -29,6 +29,7 @@ static const Flag flags[] = {
      .writes = "vpd-rollout vpd-particles"},
     FLAG_INPUT_VIEWS,
     FLAG_DRIVEN,
+    FLAG_ANALYTIC,
     FLAG_RAW,
     FLAG_DEVICE,
     FLAG_FORCE,
@@ -59,6 +60,7 @@ static Status roll_out(const CommandLine *line, const Session *session, const Da
     IntList driven = {0};
     RolloutRequest request = {.history = {.episode = episode, .time_step = session->meta.time_step, .views = &views},
                               .driven = &driven,
+                              .analytic = command_analytic(line),
                               .log = &line->log,
                               .warnings = &line->log};
     RolloutWorkspace workspace = {0};
@@ -92,7 +94,7 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
 // From particles: --steps more from the last step of a rollout file.
 static Status continue_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                                Error *err) {
-    static const char *const of_data[] = {"episode", "start", "input-views", "driven", "raw", NULL};
+    static const char *const of_data[] = {"episode", "start", "input-views", "driven", "analytic", "raw", NULL};
     const char *path = command_argument(line, 1);
     SessionOptions options = session_options(line, command_argument(line, 0), false);
     RolloutWorkspace workspace = {0};
@@ -151,7 +153,9 @@ static Status check_same(const SplitWork *work, Error *err) {
             work->episodes.count, work->episodes.words, command_text(work->line, "start", "the earliest"),
             command_text(work->line, "steps", "all"));
     for (int i = 0; i < work->views.count; i++) fprintf(out, " %d", work->views.v[i]);
-    fprintf(out, "\ndriven: %s\noutput: %s\n", command_text(work->line, "driven", "none"), work->folder);
+    const char *analytic = command_analytic(work->line);
+    fprintf(out, "\ndriven: %s\nanalytic: %s\noutput: %s\n", command_text(work->line, "driven", "none"),
+            analytic ? analytic : "no", work->folder);
     bool good = fclose(out) == 0;
     Status status = good ? ranks_same_text(work->line->ranks, text, err)
                          : error_set(err, STATUS_FAILED, "out of memory for the options");

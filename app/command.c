@@ -152,7 +152,7 @@ static Status parse_flag(CommandLine *line, int count, char **words, int *i, boo
     if (value && !flag->value)
         return error_set(err, STATUS_BAD_INPUT, "--%s takes no value%s", flag->name,
                          strcmp(flag->name, "json") ? "" : "; it prints the result on stdout");
-    if (flag->value && !value) {
+    if (flag->value && !value && !flag->optional) {
         if (++*i == count) return error_set(err, STATUS_BAD_INPUT, "--%s needs a value: %s", flag->name, flag->value);
         value = words[*i];
     }
@@ -310,7 +310,8 @@ void command_line_free(CommandLine *line) {
 static void print_flag(const Flag *flag, FILE *out) {
     char usage[80];
     snprintf(usage, sizeof usage, "%s%c%s--%s%s%s", flag->letter ? "-" : " ", flag->letter ? flag->letter : ' ',
-             flag->letter ? ", " : "  ", flag->name, flag->value ? " " : "", flag->value ? flag->value : "");
+             flag->letter ? ", " : "  ", flag->name, flag->value && !flag->optional ? " " : "",
+             flag->value ? flag->value : "");
     fprintf(out, "  %-26s %s\n", usage, flag->help);
 }
 

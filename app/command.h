@@ -19,6 +19,7 @@ typedef struct Flag {
     const char *help;  // one line
     char letter;       // 'o' for -o; 0 when it has none
     bool repeated;     // may be given more than once
+    bool optional;     // its value may be missing; else it stands in the same word: --name=VALUE
     // Kinds of file that the command writes there, such as "png gif" (app/output.c); NULL: it writes nothing there.
     const char *writes;
 } Flag;

@@ -19,6 +19,10 @@ Status command_int_list(const CommandLine *line, const char *flag, long min, lon
     return options_set((OptionTable){.options = &option, .count = 1}, out, key, value, err);
 }
 
+const char *command_analytic(const CommandLine *line) {
+    return command_has(line, "analytic") ? command_text(line, "analytic", "{}") : NULL;
+}
+
 Status command_size(const CommandLine *line, int *H, int *W, Error *err) {
     const char *value = command_text(line, "size", NULL);
     int h = 0, w = 0, used = 0;

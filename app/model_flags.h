@@ -20,6 +20,13 @@
                 "the last object"                                                                                      \
     }
 
+#define FLAG_ANALYTIC                                                                                                  \
+    {                                                                                                                  \
+        .name = "analytic", .value = "[=MAP]", .optional = true,                                                       \
+        .help = "simulate all bodies as rigid ones, in place of the model's dynamics; MAP: keys of the edit "          \
+                "`simulate`"                                                                                           \
+    }
+
 // "3,7" into a list of integers from min to max; *out keeps its value when the flag was not given.
 Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err);
 // --size 128x96 (width x height, as in every flag and table of the program); both stay as they are when the flag was
@@ -27,6 +34,8 @@ Status command_int_list(const CommandLine *line, const char *flag, long min, lon
 Status command_size(const CommandLine *line, int *H, int *W, Error *err);
 // "x,y,z,x,y,z": lower and upper corner, metres. *given says whether the flag was there.
 Status command_box(const CommandLine *line, const char *flag, double box[6], bool *given, Error *err);
+// The MAP of --analytic, "{}" without one; NULL: the flag was not given.
+const char *command_analytic(const CommandLine *line);
 // A file that could be written there; nothing is left behind.
 Status command_check_writable(const char *path, Error *err);
 // For commands that take "CHECKPOINT DATA": after bad input, says so where the first argument is the data and the

@@ -9,7 +9,7 @@
 
 static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool *skipped, Error *err) {
     bool parts = edit->op == EDIT_MOVE || edit->op == EDIT_ROTATE || edit->op == EDIT_SCALE || edit->op == EDIT_THROW ||
-                 edit->op == EDIT_DRIVE;
+                 edit->op == EDIT_DRIVE || edit->op == EDIT_SIMULATE;
     Status status = parts ? scene_part_bodies(scene, mask, err) : STATUS_OK;
     if (status != STATUS_OK) return status;
     switch (edit->op) {
@@ -22,6 +22,7 @@ static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool
     case EDIT_RECOLOUR: return edit_recolour(scene, edit, mask, err);
     case EDIT_THROW: return edit_throw(scene, edit, mask, err);
     case EDIT_DRIVE: return edit_drive(scene, edit, mask, err);
+    case EDIT_SIMULATE: return edit_simulate(scene, edit, mask, err);
     case EDIT_LABEL: return edit_label(scene, edit, mask, err);
     case EDIT_CLUSTER: return edit_cluster(scene, edit, mask, err);
     case EDIT_COMPOSE: return edit_compose(scene, edit, skipped, err);
@@ -125,6 +126,34 @@ Status edit_apply(const EditList *list, Device *device, const Log *log, size_t s
     for (const Edit *edit = list->first; edit && status == STATUS_OK; edit = edit->next)
         status = apply_edit(&scene, edit, report, err);
     return end(&scene, status, start, report, err);
+}
+
+Status edit_simulate_bodies(RolloutFile *file, const EditSimulation *simulation, Error *err) {
+    EditScene scene = {.file = file, .log = simulation->log};
+    EditList *list = edit_list_create();
+    Mask *mask = malloc(scene_now(&scene)->N + 1);
+    char *text = NULL;
+    bool skipped = false;
+    Status status = STATUS_OK;
+    if (asprintf(&text, "simulate: %s", simulation->map) < 0) text = NULL;
+    if (!list || !mask || !text) status = scene_no_memory(err);
+    if (status == STATUS_OK) status = edit_list_add(list, simulation->name, text, err);
+    Edit *edit = status == STATUS_OK ? list->first : NULL;
+    if (edit && edit->steps)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: steps: the rollout says how many", simulation->name);
+    if (status == STATUS_OK) status = find_selected(&scene, edit, mask, &skipped, err);
+    if (status == STATUS_OK && !skipped) {
+        edit->steps = (long)simulation->steps;
+        if (!edit->has_gravity && simulation->up) {
+            edit->has_gravity = true;
+            for (int c = 0; c < 3; c++) edit->gravity[c] = -EDIT_GRAVITY * simulation->up[c];
+        }
+        status = run_one(&scene, edit, mask, &skipped, err);
+    }
+    edit_list_free(list);
+    free(mask);
+    free(text);
+    return status;
 }
 
 static Status note_append(RolloutFile *file, const RolloutFile *other, Error *err) {

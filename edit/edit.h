@@ -68,6 +68,15 @@ Status edit_set_labels(RolloutFile *file, const uint16_t *labels, const char *na
 // Nothing is done if no particle has the label.
 Status edit_drive_label(RolloutFile *file, int label, size_t rows, const double *pose, Error *err);
 
+// Simulates bodies for the coming steps as the edit `simulate` does, but without a line in the history.
+typedef struct EditSimulation {
+    const char *name, *map; // what errors call it; the keys of the edit but `steps`, in YAML: "{}"
+    size_t steps;           // at least 1
+    const double *up;       // a unit vector against gravity; NULL: as the edit finds it
+    const Log *log;         // warnings; may be NULL
+} EditSimulation;
+Status edit_simulate_bodies(RolloutFile *file, const EditSimulation *simulation, Error *err);
+
 // The labels that particles have, in rising order, malloc'ed; none if the file has no labels.
 typedef struct EditLabel {
     int label;

@@ -44,6 +44,10 @@ static const Argument drive[] = {
     {.key = "path", .type = ARG_OTHER, .offset = AT(path), .read = edit_path_read},
     OPTIONAL_VECTOR("velocity", velocity, has_velocity),
     {.key = "steps", .type = ARG_WHOLE, .offset = AT(steps), .min = 1, .max = EDIT_DRIVE_STEPS_MAX}};
+static const Argument simulate[] = {
+    {.key = "steps", .type = ARG_WHOLE, .offset = AT(steps), .min = 1, .max = EDIT_DRIVE_STEPS_MAX},
+    OPTIONAL_VECTOR("gravity", gravity, has_gravity),
+    {.key = "contact", .type = ARG_OTHER, .offset = AT(contact), .read = edit_contact_read}};
 static const Argument label[] = {NAME(true),
                                  {.key = "id", .type = ARG_WHOLE, .offset = AT(id), .max = 65535, .given = AT(has_id)}};
 static const Argument compose[] = {{.key = "file", .type = ARG_PATH, .offset = AT(file), .required = true},
@@ -70,6 +74,7 @@ static const Op ops[] = {
     {"recolour", EDIT_RECOLOUR, TABLE(recolour), false},
     {"throw", EDIT_THROW, TABLE(throw), false},
     {"drive", EDIT_DRIVE, TABLE(drive), false},
+    {"simulate", EDIT_SIMULATE, TABLE(simulate), true},
     {"label", EDIT_LABEL, TABLE(label), false},
     {"cluster", EDIT_CLUSTER, NULL, 0, true},
     {"compose", EDIT_COMPOSE, TABLE(compose), true},
@@ -111,7 +116,8 @@ static Status read_arguments(const ArgumentReader *reader, const YamlNode *node,
     const ArgumentGroup groups[] = {{common, 1, out}, // arguments of every edit
                                     {op->table, op->count, out},
                                     {CLUSTER_ARGUMENTS, CLUSTER_ARGUMENT_COUNT, &out->cluster}};
-    *out = (Edit){.op = op->op, .line = node->line, .count = 1, .cluster = cluster_defaults()};
+    *out = (Edit){
+        .op = op->op, .line = node->line, .count = 1, .cluster = cluster_defaults(), .contact = ANALYTIC_CONTACT};
     Status status = edit_arguments_read(reader, node, groups, op->op == EDIT_CLUSTER ? 3 : 2, &out->select);
     if (status == STATUS_OK && !out->select && !op->all)
         status = argument_error(reader, node, "%s: expected a selection of particles (`all: true` takes every one)",

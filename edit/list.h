@@ -5,8 +5,10 @@
 
 #include "base/arguments.h"
 #include "edit/edit.h"
+#include "lab/analytic.h"
 
-#define EDIT_FAR 1e6 // metres; a larger number is taken for a mistake
+#define EDIT_FAR 1e6      // metres; a larger number is taken for a mistake
+#define EDIT_GRAVITY 9.81 // m/s^2
 enum {
     EDIT_NAME_SIZE = ARGUMENT_NAME_SIZE,
     EDIT_PATH_SIZE = ARGUMENT_PATH_SIZE,
@@ -75,6 +77,7 @@ typedef enum EditOp {
     EDIT_RECOLOUR,
     EDIT_THROW,
     EDIT_DRIVE,
+    EDIT_SIMULATE,
     EDIT_LABEL,
     EDIT_CLUSTER,
     EDIT_COMPOSE
@@ -95,6 +98,7 @@ typedef struct Edit {
     Select *select, *like;
     double by[3], axis[3], about[3], velocity[3], gravity[3], angle, factor; // metres, m/s, m/s^2, degrees
     EditPath path;
+    AnalyticContact contact;
     bool has_about, has_id, has_gravity, has_velocity, replace;
     int if_empty; // 0: an empty selection is an error, 1: the edit is left out
     long count, id, step, steps;
@@ -116,6 +120,9 @@ Status edit_arguments_read(const ArgumentReader *reader, const YamlNode *map, co
 
 // Reads the rows of a path into the EditPath at `field` (edit/drive.c).
 Status edit_path_read(const ArgumentReader *reader, const YamlNode *node, void *field);
+
+// Reads the numbers of a contact into the AnalyticContact at `field` (edit/simulate.c).
+Status edit_contact_read(const ArgumentReader *reader, const YamlNode *node, void *field);
 
 // Reads a whole map as one selection, the intersection of all its entries, into the Select * at `field`.
 Status select_read(const ArgumentReader *reader, const YamlNode *map, void *field);

@@ -150,6 +150,7 @@ Status edit_rotate(EditScene *scene, const Edit *edit, const Mask *mask, Error *
 Status edit_scale(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
 Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
 Status edit_drive(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
+Status edit_simulate(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
 Status edit_leave(EditScene *scene, const Mask *mask, bool keep, Error *err);
 Status edit_copy(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
 Status edit_recolour(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);

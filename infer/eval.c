@@ -183,6 +183,7 @@ static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *er
                                           .time_step = e->options->time_step,
                                           .views = e->options->views},
                               .driven = e->options->driven,
+                              .analytic = e->options->analytic,
                               .warnings = e->options->log,
                               .steps = e->report->steps};
     EvalSheet sheet = {0};
@@ -215,6 +216,7 @@ static void write_heading(const Evaluation *e, const EvalPlan *plan) {
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
     eval_moving_words(e->how, report->moving, sizeof report->moving);
     if (e->options->driven) report->driven = *e->options->driven;
+    snprintf(report->analytic, sizeof report->analytic, "%s", e->options->analytic ? e->options->analytic : "");
 }
 
 // How moving pixels were found by any process.

@@ -15,6 +15,7 @@ typedef struct EvalOptions {
     double time_step;      // seconds between two frames in training; 0: unknown
     const IntList *views;  // input views; NULL or empty: as in HistoryRequest
     const IntList *driven; // objects whose true motion is given and not measured; NULL or empty: none
+    const char *analytic;  // as in RolloutRequest; NULL: the model's own dynamics
     bool seen_only;       // only pixels whose point an input view saw at step 0 (infer/eval_masks.h), for static scenes
     bool motion_only;     // only particles against state/object_position; nothing is drawn
     const char *pictures; // folder for the drawn pictures, laid out below; NULL: none

@@ -107,6 +107,7 @@ static char *describe(const Session *session, const Dataset *dataset, const Eval
     fprintf(out, "steps: %d\nviews: %d\n", plan->steps, plan->views);
     put_list(out, "input views", &request->views);
     put_list(out, "driven", &request->driven);
+    fprintf(out, "analytic: %s\n", request->analytic ? request->analytic : "no");
     fprintf(out, "measured: %s%s\npictures: %s\n", request->motion_only ? "motion" : "pictures",
             request->seen_only ? ", seen pixels only" : "", request->pictures ? request->pictures : "none");
     for (int i = 0; i < plan->count; i++) {
@@ -141,6 +142,7 @@ Status eval_request_run(const Session *session, const Dataset *dataset, const Ev
     EvalOptions options = {.time_step = session->meta.time_step,
                            .views = &request->views,
                            .driven = &request->driven,
+                           .analytic = request->analytic,
                            .seen_only = request->seen_only,
                            .motion_only = request->motion_only,
                            .pictures = request->pictures,

@@ -21,6 +21,7 @@ void eval_episodes_free(EvalEpisodes *episodes); // accepts {0}
 typedef struct EvalRequest {
     const EvalEpisodes *episodes;
     IntList starts, views, driven; // as in EvalChoice and EvalOptions
+    const char *analytic;          // as in RolloutRequest
     int steps;                     // < 0: as in EvalChoice
     bool seen_only, motion_only;
     const char *pictures; // folder, created if missing; NULL: none

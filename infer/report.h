@@ -47,6 +47,7 @@ typedef struct Report {
     char model[512], data[512], split[64], moving[128]; // text of the heading; empty ones are left out
     int episodes, rollouts; // how many were measured (an episode may have several rollouts), for the heading
     IntList driven;         // objects whose motion was given and is not measured
+    char analytic[256];     // how bodies were simulated, "{}"; "": they moved as the model says
     double time_step;       // seconds; 0 = unknown
     double up[3];           // unit vector, of the last rollout; 0: unknown
     float *scratch;         // for metrics_ssim_map and its map

@@ -107,11 +107,12 @@ static json_t *driven_json(const Report *report) {
 static bool put_heading(const Report *report, FILE *out) {
     const char *key;
     json_t *value,
-        *head = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o}", "format",
+        *head = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o}", "format",
                           "vpd-eval", "version", 1, "vpd", version_number(), "commit", version_commit(), "model",
                           text_json(report->model), "data", text_json(report->data), "split", text_json(report->split),
-                          "moving_pixels", text_json(report->moving), "driven_objects", driven_json(report), "episodes",
-                          report->episodes, "rollouts", report->rollouts, "steps", report->steps, "time_step_s",
+                          "moving_pixels", text_json(report->moving), "driven_objects", driven_json(report), "analytic",
+                          report->analytic[0] ? text_json(report->analytic) : json_null(), "episodes", report->episodes,
+                          "rollouts", report->rollouts, "steps", report->steps, "time_step_s",
                           json_finite(report->time_step), "up", up_json(report));
     if (!head) return false;
     json_object_foreach(head, key, value) {

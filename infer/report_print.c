@@ -161,6 +161,7 @@ static void print_heading(const Report *report, FILE *out) {
     for (int i = 0; i < report->driven.count; i++)
         fprintf(out, "%s%d%s", i ? ", " : "driven        object ", report->driven.v[i],
                 i + 1 < report->driven.count ? "" : ": its true motion is given, and is not measured\n");
+    if (report->analytic[0]) fprintf(out, "dynamics      analytic, not the model's: %s\n", report->analytic);
     double up[3];
     for (int c = 0; c < 3; c++) up[c] = round(100 * report->up[c]) / 100 + 0.0; // never -0
     if (vector_dot(up, up) > 0) fprintf(out, "up            (%.2f, %.2f, %.2f)\n", up[0], up[1], up[2]);

@@ -4,7 +4,9 @@
 #include "base/array.h"
 #include "base/progress.h"
 #include "base/stop.h"
+#include "edit/edit.h"
 #include "files/rollout_ties.h"
+#include "infer/motion.h"
 #include "infer/truth.h"
 #include "nn/backend.h"
 
@@ -373,6 +375,21 @@ static Status drive(const EpisodeInfo *info, const RolloutRequest *request, Roll
     return status;
 }
 
+// Training about an axis of the world says that gravity is along it.
+static Status simulate(const Vpd *model, const EpisodeInfo *info, const RolloutRequest *request, RolloutFile *out,
+                       Error *err) {
+    const int turn = (int)model->config.train.turn;
+    double up[3];
+    if (request->steps < 1) return STATUS_OK;
+    motion_up(turn, info->world_from_camera, episode_poses(info), up);
+    const EditSimulation simulation = {.name = "--analytic",
+                                       .map = request->analytic,
+                                       .steps = (size_t)request->steps,
+                                       .up = turn == TURN_NONE ? NULL : up,
+                                       .log = request->warnings};
+    return edit_simulate_bodies(out, &simulation, err);
+}
+
 Status rollout_run(RolloutWorkspace *w, const Dataset *dataset, const RolloutRequest *request, RolloutFile *out,
                    Error *err) {
     Frames history = {0};
@@ -382,6 +399,8 @@ Status rollout_run(RolloutWorkspace *w, const Dataset *dataset, const RolloutReq
         status = rollout_begin(w, dataset_episode(dataset, request->history.episode), &history, out, err);
     if (status == STATUS_OK && request->driven && request->driven->count)
         status = drive(dataset_episode(dataset, request->history.episode), request, out, err);
+    if (status == STATUS_OK && request->analytic)
+        status = simulate(w->model, dataset_episode(dataset, request->history.episode), request, out, err);
     if (status == STATUS_OK) status = rollout_simulate(w, out, (size_t)request->steps, request->log, err);
     if (status == STATUS_OK) status = set_surroundings(dataset_episode(dataset, request->history.episode), out, err);
     if (status != STATUS_OK) rollout_file_free(out);

@@ -42,6 +42,7 @@ Status rollout_simulate(RolloutWorkspace *workspace, RolloutFile *rollout, size_
 typedef struct RolloutRequest {
     HistoryRequest history;
     const IntList *driven; // objects whose true motion is given (infer/truth.h); NULL: none
+    const char *analytic;  // all bodies are simulated: keys of the edit `simulate`, "{}"; NULL: by the model
     int steps;             // 0: step 0 alone
     const Log *log;        // progress; NULL: none
     const Log *warnings;   // about driven objects; NULL: none
