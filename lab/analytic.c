@@ -14,9 +14,12 @@
 static const double DENSITY = 1000; // kg/m^3; ratios of masses alone matter
 // A body that rests on three corners sinks by so many metres; the damping of one that meets a third of the body's mass,
 // as a share of the critical one.
-static const double SINKS = 1e-4, DAMPING = 1;
+static const double SINKS = 2e-4, DAMPING = 3;
 // For the time step: so many corners of a body touch at once, each with a third of its mass; the share of the largest.
 static const double TOUCHING = 16, SHARE = 1. / 3, SAFE = 0.5;
+// How fast a body rises or falls that stands, as a share of what gravity adds in a frame, and how high it is seen above
+// the floor, as a share of the edge of a cube of its volume.
+static const double LEVEL = 0.125, NEAR = 0.1;
 static const double EDGE = 0.6; // longest edge of a body's surface, as a share of its extent
 enum { STEPS_MIN = 16, STEPS_MAX = 8192, SETTLE_STEPS = 200 };
 
@@ -33,6 +36,7 @@ typedef struct Work {
     double *position, *velocity; // (N,3)
     double *kept[2];             // (2,N,3) positions and velocities of a rollout
     double *inertia;             // (N)
+    bool *level;                 // (bodies) 1: it hardly rises or falls at the present
     int32_t *face, *body, *rigid, *material;
     uint8_t *fixed;
     SimPlane *plane;
@@ -56,6 +60,7 @@ static bool work_make(Work *w, const AnalyticScene *scene) {
     *w = (Work){.scene = scene, .model = {.scenes = 1, .planes = scene->planes, .materials = B + 1}};
     w->first = allocate(B + 1, sizeof(size_t), &good);
     w->kg = allocate(B, sizeof(double), &good);
+    w->level = allocate(B, sizeof(bool), &good);
     double **const vectors[] = {&w->start, &w->position, &w->velocity};
     for (int k = 0; k < 3; k++) *vectors[k] = allocate(N, 3 * sizeof(double), &good);
     for (int k = 0; k < 2; k++) w->kept[k] = allocate(N, 6 * sizeof(double), &good);
@@ -278,6 +283,39 @@ static Status settle(Work *w, Error *err) {
 
 // ---- the start
 
+static double speed_down(const Work *w, size_t b, const double *velocity) {
+    const double *g = w->scene->gravity, count = (double)(w->first[b + 1] - w->first[b]);
+    double sum = 0;
+    for (size_t i = w->first[b]; i < w->first[b + 1]; i++) sum += vector_dot(velocity + 3 * i, g) / count;
+    return sum / fmax(sqrt(vector_dot(g, g)), 1e-30);
+}
+
+// Metres down from a body to a plane below it; INFINITY: it is above none.
+static double gap_below(const Work *w, size_t b) {
+    const double *g = w->scene->gravity, length = sqrt(vector_dot(g, g));
+    double least = INFINITY;
+    for (size_t p = 0; p < w->scene->planes; p++) {
+        const SimPlane *plane = w->plane + p;
+        const double size = sqrt(vector_dot(plane->normal, plane->normal)),
+                     steep = -vector_dot(plane->normal, g) / (size * length);
+        for (size_t i = w->first[b]; i < w->first[b + 1] && steep > 0.1; i++)
+            least = fmin(least, (vector_dot(plane->normal, w->position + 3 * i) / size - plane->offset) / steep);
+    }
+    return least;
+}
+
+// Undersides are not seen: what is a little above the floor, and hardly rises or falls, stands on it.
+static void put_down(Work *w) {
+    const double *g = w->scene->gravity, length = sqrt(vector_dot(g, g));
+    for (size_t b = 0; b < w->scene->bodies; b++) {
+        if (!w->level[b]) continue;
+        const double gap = gap_below(w, b);
+        for (size_t i = 3 * w->first[b]; i < 3 * w->first[b + 1] && gap > 0 && gap < NEAR * cbrt(w->kg[b] / DENSITY);
+             i++)
+            w->position[i] += gap * g[i % 3] / length;
+    }
+}
+
 // Half a frame before the present each body has the velocity that is seen: the mean of that frame. From there it is
 // simulated to the present. What it meets on the way, and gravity, change the velocity; its place is the one that is
 // seen.
@@ -294,7 +332,10 @@ static Status find_velocity(Work *w, double *velocity, Error *err) {
             pose_apply(half, w->seen + i, w->position + i);
             for (size_t c = 0; c < 3; c++) velocity[i + c] = (w->seen[i + c] - before[c]) / w->scene->frame_time;
         }
+        const double gained = sqrt(vector_dot(w->scene->gravity, w->scene->gravity)) * w->scene->frame_time;
+        w->level[b] = !body->told && fabs(speed_down(w, b, velocity)) < LEVEL * gained;
     }
+    put_down(w);
     Status status = settle(w, err);
     memcpy(w->velocity, velocity, row * sizeof(double));
     if (status == STATUS_OK) status = go(w, w->steps / 2, err);
@@ -308,6 +349,7 @@ static Status begin(Work *w, Error *err) {
     if (!velocity) return error_no_memory(err, "%zu bodies", w->scene->bodies);
     Status status = find_velocity(w, velocity, err);
     memcpy(w->position, w->seen, row * sizeof(double));
+    put_down(w);
     if (status == STATUS_OK) status = settle(w, err);
     memcpy(w->start, w->position, row * sizeof(double));
     // Each step takes gravity first: so falls are exact at its end.
