@@ -95,7 +95,6 @@ static void test_rest(void **state) {
         put_box(w, 0, V(1, 2, heights[k]), V(0.2, 0.1, 0.1), V(0, 0, 0), 0);
         simulate(w);
         middle_at(w, 0, FRAMES, at);
-        printf("%g: %g %g %g tilt %g\n", heights[k], at[0], at[1], at[2], 1 - w->motion[FRAMES - 1][0][10]);
         assert_close(at[0], 1, 1e-3, 0);
         assert_close(at[1], 2, 1e-3, 0);
         assert_close(at[2], k < 2 ? 0.05 : 0.047, 5e-4, 0);
@@ -115,7 +114,6 @@ static void test_sliding(void **state) {
         put_box(w, 0, V(0, 0, 0.02), V(0.2, 0.2, 0.04), V(mean * FRAME, 0, 0), 0);
         simulate(w);
         middle_at(w, 0, FRAMES, at);
-        printf("mu %g: %g, %g\n", mu, at[0], v * v / (2 * mu * 9.81));
         assert_close(at[0], v * v / (2 * mu * 9.81), 0, 0.04);
         free(w);
     }
@@ -140,7 +138,6 @@ static void test_collision(void **state) {
         const double after = masses[0] * (b[0][c] - a[0][c]) + masses[1] * (b[1][c] - a[1][c]);
         assert_close(after, c == 0 ? masses[0] * 0.05 - masses[1] * 0.01 : 0, 1e-6, 0);
     }
-    printf("after: %g %g\n", b[0][0] - a[0][0], b[1][0] - a[1][0]);
     assert_true(b[0][0] - a[0][0] <= b[1][0] - a[1][0]);
     free(w);
 }
@@ -150,7 +147,8 @@ static void test_told(void **state) {
     World *w = world(2);
     double path[FRAMES][16], a[3], b[3];
     (void)state;
-    for (size_t f = 0; f < FRAMES; f++) pose_from_rotation(V(1, 0, 0, 0, 1, 0, 0, 0, 1), V(f < 12 ? 0.02 : 0, 0, 0), path[f]);
+    for (size_t f = 0; f < FRAMES; f++)
+        pose_from_rotation(V(1, 0, 0, 0, 1, 0, 0, 0, 1), V(f < 12 ? 0.02 : 0, 0, 0), path[f]);
     put_box(w, 0, V(0, 0, 0.1), V(0.1, 0.1, 0.1), V(0, 0, 0), 0);
     put_box(w, 1, V(0.15, 0, 0.05), V(0.1, 0.1, 0.1), V(0, 0, 0), 0);
     w->body[0].told = FRAMES, w->body[0].motion = path[0];
@@ -159,7 +157,6 @@ static void test_told(void **state) {
     middle_at(w, 1, FRAMES, b);
     assert_close(a[0], 0.24, 1e-9, 0);
     assert_close(a[2], 0.1, 1e-9, 0);
-    printf("pushed to %g %g %g\n", b[0], b[1], b[2]);
     assert_true(b[0] > 0.338 && b[0] < 0.37);
     assert_close(b[2], 0.05, 1e-3, 0);
     free(w);
@@ -174,7 +171,6 @@ static void test_inside(void **state) {
     put_box(w, 1, V(0.01, 0, 0.145), V(0.1, 0.1, 0.1), V(0, 0, 0), 0);
     simulate(w);
     for (size_t k = 0; k < 2; k++) middle_at(w, k, FRAMES, at[k]);
-    printf("inside: %g %g, %g %g\n", at[0][0], at[0][2], at[1][0], at[1][2]);
     assert_close(at[0][2], 0.05, 3e-3, 0);
     assert_close(at[1][2], 0.145, 3e-3, 0);
     assert_close(at[1][0], 0.01, 3e-3, 0);
@@ -197,7 +193,7 @@ static void test_flat(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flight), cmocka_unit_test(test_rest), cmocka_unit_test(test_sliding),
+        cmocka_unit_test(test_flight),    cmocka_unit_test(test_rest), cmocka_unit_test(test_sliding),
         cmocka_unit_test(test_collision), cmocka_unit_test(test_told), cmocka_unit_test(test_inside),
         cmocka_unit_test(test_flat),
     };

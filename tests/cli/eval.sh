@@ -40,6 +40,17 @@ grep -q '"driven_objects": \[0\]' "$folder/driven.json" || fail "the JSON file d
 expect 0 "motion    not measured: the motion of the objects was given" "" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 2 --steps 3 --motion --driven -1
 grep -q '"driven_objects": \[\]' "$folder/a.json" || fail "the JSON file names driven objects where there are none"
 
+# Bodies that are simulated in place of the model's dynamics; all of them are measured. The model that is carried sees enough of them.
+expect 0 "dynamics      analytic, not the model's: {}" "*" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 2 --steps 3 --motion --analytic -o "$folder/analytic.json"
+grep -q '"analytic": "{}"' "$folder/analytic.json" || fail "the JSON file does not say that dynamics are analytic"
+grep -q '"analytic": null' "$folder/a.json" || fail "the JSON file does not say that dynamics are the model's"
+blocks=$VPD_SOURCE/data/mujoco_blocks_sample.h5
+carried_eval() { expect 0 "motion    better than predicting no motion" "" "$VPD" eval -q "$VPD_SOURCE/demo/carried.h5" "$blocks" --split test --starts 3 --steps 6 --motion "$@"; }
+carried_eval --analytic
+grep "error of the centre" "$folder/stdout" > "$folder/default"
+carried_eval --analytic="{contact: {mu: 0}, gravity: [0, 0, -3]}"
+grep "error of the centre" "$folder/stdout" | cmp -s - "$folder/default" && fail "other gravity, the same motion"
+
 # Starts that do not fit are named; the rest is measured. Reconstruction alone; one episode.
 expect 0 "2 of 2 episodes" "warning: too short for 5 steps: 000001 start 4, 000002 start 4" "$VPD" eval "$run" "$data" --starts 2,4 --steps 5
 expect 0 "1 of 1 episodes" "" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 8 --steps 0 --raw
@@ -50,6 +61,9 @@ wrong_eval() { # SENTENCE ARGUMENTS...
   expect 2 "" "$words" "$VPD" eval -q "$@"
   [ "$(grep -c . "$folder/stderr")" = 1 ] || fail "not one sentence: $(cat "$folder/stderr")"
 }
+wrong_eval '--analytic:1: unknown key or selection "mu"' "$run" "$data" --starts 2 --analytic="{mu: 0.3}"
+wrong_eval "--analytic: steps: the rollout says how many" "$run" "$data" --starts 2 --analytic="{steps: 3}"
+wrong_eval "--analytic cannot be combined with --frames" --frames "$folder/pictures/start_2" "$data" --starts 2 --analytic
 wrong_eval "expected vpd eval CHECKPOINT DATA" "$run"
 wrong_eval "expected vpd eval --frames FOLDER DATA" "$run" "$data" --frames "$folder"
 wrong_eval "expected at least 33 frames for start 2 and 30 steps, found 9" "$run" "$data" --starts 2 --steps 30

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies that are simulated: what the edit notes of their motions, and what it is told.
+#include "tests/edit_scene.h"
+
+#include <math.h>
+
+enum { STEPS = 16 };
+#define DT 0.05
+#define LOW 0.2 // of the blocks
+
+// Where the noted motions of a body take a point by the end of step `steps`; each step is there once.
+static void follow(const RolloutFile *file, int32_t body, int32_t steps, const double x[3], double out[3]) {
+    memcpy(out, x, 3 * sizeof *out);
+    for (int32_t step = 1; step <= steps; step++) {
+        size_t found = 0;
+        for (size_t k = 0; k < file->drives.count; k++) {
+            if (file->drives.body[k] != body || file->drives.step[k] != step) continue;
+            pose_apply(file->drives.motion + 16 * k, out, out);
+            found++;
+        }
+        assert_int_equal(found, 1);
+    }
+}
+
+static size_t steps_of(const RolloutFile *file, int32_t body) {
+    size_t count = 0;
+    for (size_t k = 0; k < file->drives.count; k++) count += file->drives.body[k] == body;
+    return count;
+}
+
+// Where a corner of the red block is after so many steps, from (-.5, 0, .2).
+static const double corner[3] = {-0.5, 0, LOW};
+static void corner_at(const RolloutFile *file, int32_t steps, double out[3]) { follow(file, RED, steps, corner, out); }
+
+// Both blocks fall, from the velocity that they have at the present, half a step behind the one that is seen; then they
+// lie on the floor.
+static void test_falls(void **state) {
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "simulate: {}");
+    assert_int_equal(file.drives.count, 2 * STEPS);
+    for (int32_t s = 1; s <= 3; s++) {
+        double at[3];
+        const double T = s * DT;
+        corner_at(&file, s, at);
+        assert_close(at[0], corner[0] + 0.1 * s, 1e-6, 0);
+        assert_close(at[1], 0, 1e-6, 0);
+        assert_close(at[2], LOW - 9.81 * (DT / 2 * T + T * T / 2), 1e-6, 0);
+    }
+    for (int32_t body = RED; body <= BLUE; body += BLUE - RED) {
+        double lowest = 9;
+        for (size_t i = FLOOR; i < ALL; i++) {
+            double x[3], at[3];
+            for (int c = 0; c < 3; c++) x[c] = (double)file.sets[0].positions[3 * i + (size_t)c];
+            if (file.sets[0].body[i] != body) continue;
+            follow(&file, body, STEPS, x, at);
+            lowest = fmin(lowest, at[2]);
+        }
+        assert_close(lowest, 0, 3e-3, 0);
+    }
+    assert_non_null(strstr(file.edit_history, "- simulate: {}"));
+    rollout_file_free(&file);
+}
+
+// What is not selected is left to the model. What stood still moves if it is selected.
+static void test_selection(void **state) {
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "simulate: {label: red, steps: 5}");
+    assert_true(steps_of(&file, RED) == 5 && steps_of(&file, BLUE) == 0);
+    rollout_file_free(&file);
+    file = edit_scene();
+    for (size_t i = FLOOR; i < FLOOR + BLOCK; i++) file.sets[0].body[i] = -1;
+    RUN(&file, "simulate: {label: red, steps: 5}");
+    assert_int_equal(steps_of(&file, BLUE + 1), 5);
+    rollout_file_free(&file);
+}
+
+// Without gravity they go on straight; a driven one keeps its motions, and what it meets gives way.
+static void test_driven(void **state) {
+    double at[3], before[3];
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "drive: {label: blue, velocity: [-2, 0, 0], steps: 8}", "simulate: {gravity: [0, 0, 0]}");
+    assert_true(steps_of(&file, BLUE) == 8 && steps_of(&file, RED) == STEPS);
+    follow(&file, BLUE, 8, (double[]){0.4, 0, LOW}, at);
+    assert_close(at[0], 0.4 - 0.8, 1e-12, 0);
+    corner_at(&file, 3, at); // 0.75 m lie between the two, which come nearer by 0.2 m in each step
+    assert_close(at[0], -0.2, 1e-6, 0);
+    corner_at(&file, 7, before);
+    corner_at(&file, 8, at);
+    assert_true(at[0] - before[0] < -0.09);
+    rollout_file_free(&file);
+}
+
+static void test_wrong(void **state) {
+    static const struct {
+        const char *edit, *message;
+    } texts[] = {
+        {"simulate: {steps: 0}", "steps"},
+        {"simulate: {step: 3}", "did you mean \"steps\""},
+        {"simulate: {contact: 3}", "contact: expected a map such as {mu: 0.5}"},
+        {"simulate: {contact: {nu: 0.3}}", "did you mean \"mu\""},
+        {"simulate: {contact: {mu: -1}}", "mu"},
+        {"simulate: {gravity: 9.81}", "gravity"},
+    };
+    Error err;
+    EditReport report;
+    (void)state;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        EditList *list = edit_list_create();
+        assert_status_error(edit_list_add(list, "--do 1", texts[k].edit, &err), STATUS_BAD_INPUT, err,
+                            texts[k].message);
+        edit_list_free(list);
+    }
+    RolloutFile file = edit_scene();
+    file.time_step = 0;
+    assert_status_error(edit_scene_apply(&file, EDITS("simulate: {}"), 0, &report, &err), STATUS_BAD_INPUT, err,
+                        "gravity needs a time step, found 0 s");
+    free(file.sets[0].before), free(file.sets[0].body);
+    file.sets[0].before = NULL, file.sets[0].body = NULL;
+    assert_status_error(edit_scene_apply(&file, EDITS("simulate: {}"), 0, &report, &err), STATUS_BAD_INPUT, err,
+                        "only bodies can be simulated");
+    rollout_file_free(&file);
+}
+
+// Runs edit_simulate_bodies; *said gets its warnings, malloc'ed.
+static Status run_bodies(RolloutFile *file, const char *map, char **said, Error *err) {
+    size_t length;
+    FILE *out = open_memstream(said, &length);
+    assert_non_null(out);
+    const Log log = {.out = out};
+    const double up[3] = {0, 1, 0};
+    const EditSimulation simulation = {.name = "--analytic", .map = map, .steps = 4, .up = up, .log = &log};
+    Status status = edit_simulate_bodies(file, &simulation, err);
+    fclose(out);
+    return status;
+}
+
+// As a rollout begins with it: no line in the history, gravity as it is given, and warnings.
+static void test_bodies(void **state) {
+    double at[3];
+    char *said;
+    Error err;
+    (void)state;
+    RolloutFile file = edit_scene();
+    assert_status_ok(run_bodies(&file, "{}", &said, &err), err);
+    assert_null(file.edit_history);
+    assert_int_equal(file.drives.count, 8);
+    corner_at(&file, 1, at);
+    assert_close(at[1], -9.81 * DT * DT, 1e-6, 0);
+    assert_non_null(strstr(said, "warning: no floor was found among what stands still: bodies fall for ever"));
+    free(said);
+    rollout_file_free(&file);
+
+    file = edit_scene(); // without a volume, or without a body, nothing is noted
+    for (size_t i = FLOOR; i < FLOOR + BLOCK; i++) file.sets[0].positions[3 * i + 2] = (float)LOW;
+    for (size_t i = FLOOR + BLOCK; i < ALL; i++) file.sets[0].body[i] = -1;
+    assert_status_ok(run_bodies(&file, "{gravity: [0, 0, -1]}", &said, &err), err);
+    assert_int_equal(file.drives.count, 0);
+    assert_string_equal(said, "warning: 1 of 1 bodies have no volume, and move as the model says\n");
+    free(said);
+    for (size_t i = FLOOR; i < ALL; i++) file.sets[0].body[i] = -1;
+    assert_status_ok(run_bodies(&file, "{}", &said, &err), err);
+    assert_int_equal(file.drives.count, 0);
+    assert_string_equal(said, "");
+    free(said);
+
+    assert_status_error(run_bodies(&file, "{steps: 4}", &said, &err), STATUS_BAD_INPUT, err,
+                        "--analytic: steps: the rollout says how many");
+    free(said);
+    assert_status_error(run_bodies(&file, "{contact: {mo: 1}}", &said, &err), STATUS_BAD_INPUT, err, "--analytic");
+    free(said);
+    rollout_file_free(&file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_falls), cmocka_unit_test(test_selection), cmocka_unit_test(test_driven),
+        cmocka_unit_test(test_wrong), cmocka_unit_test(test_bodies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
