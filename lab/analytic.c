@@ -15,13 +15,13 @@ static const double DENSITY = 1000; // kg/m^3; ratios of masses alone matter
 // A body that rests on three corners sinks by so many metres; the damping of one that meets a third of the body's mass,
 // as a share of the critical one.
 static const double SINKS = 2e-4, DAMPING = 3;
-// For the time step: so many corners of a body touch at once, each with a third of its mass; the share of the largest.
-static const double TOUCHING = 16, SHARE = 1. / 3, SAFE = 0.5;
+static const double SHARE = 1. / 3, SAFE = 0.5; // that share; the time step is this times the largest that is stable
 // How fast a body rises or falls that stands, as a share of what gravity adds in a frame, and how high it is seen above
 // the floor, as a share of the edge of a cube of its volume.
 static const double LEVEL = 0.125, NEAR = 0.1;
-static const double EDGE = 0.6; // longest edge of a body's surface, as a share of its extent
-enum { STEPS_MIN = 16, STEPS_MAX = 8192, SETTLE_STEPS = 200 };
+static const double EDGE = 0.6;     // longest edge of a body's surface, as a share of its extent
+static const double SETTLED = 1e-6; // metres in a step
+enum { STEPS_MIN = 16, STEPS_MAX = 8192, SETTLE_STEPS = 4000 };
 
 typedef struct Work {
     const AnalyticScene *scene;
@@ -43,8 +43,8 @@ typedef struct Work {
 } Work;
 
 static void work_free(Work *w) {
-    void *const all[] = {w->first,   w->kg,   w->start, w->position, w->velocity, w->kept[0], w->kept[1],
-                         w->inertia, w->face, w->body,  w->rigid,    w->material, w->fixed,   w->plane};
+    void *const all[] = {w->first,   w->kg,   w->level, w->start, w->position, w->velocity, w->kept[0], w->kept[1],
+                         w->inertia, w->face, w->body,  w->rigid, w->material, w->fixed,    w->plane};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     for (int v = SIM_GRAVITY; v < SIM_VALUES; v++) {
         free(w->values.of[v]);
@@ -104,10 +104,10 @@ static Status add_hull(Work *w, size_t b, int32_t *solids, Error *err) {
     double *x = w->seen + 3 * N, *mass = w->values.of[SIM_MASS] + N;
     Hull hull;
     hull_make(from->now, from->count, &hull);
+    if (!hull.corners) return STATUS_OK;
     refine(&hull);
     memcpy(x, hull.corner, hull.corners * sizeof *hull.corner);
     const Mesh mesh = {.N = hull.corners, .F = hull.triangles, .position = x, .triangle = hull.triangle[0]};
-    if (!hull.corners) return STATUS_OK;
     Status status = rigid_mass(&mesh, DENSITY, 0, mass, w->inertia + N, err);
     if (status == STATUS_BAD_INPUT) return STATUS_OK; // too flat
     for (size_t p = 0; p < hull.corners; p++) {
@@ -133,7 +133,6 @@ static Status add_hulls(Work *w, Error *err) {
         status = add_hull(w, b, &solids, err);
         w->first[b + 1] = w->model.particles;
     }
-    if (solids < 2) w->model.faces = 0; // there is nothing to meet
     return status;
 }
 
@@ -162,35 +161,21 @@ static void set_contact(Work *w) {
     }
 }
 
-// Bodies of 1 kg, each as hard as the time step allows.
+// Bodies of 1 kg, as hard as the time step allows where nothing has a speed.
 static void set_loose(Work *w) {
+    double *k_e = w->loose.of[SIM_CONTACT_KE];
     for (size_t b = 0; b < w->scene->bodies; b++)
         for (size_t i = w->first[b]; i < w->first[b + 1]; i++)
             w->loose.of[SIM_MASS][i] = w->values.of[SIM_MASS][i] / w->kg[b];
-    for (size_t k = 0; k < w->model.materials; k++)
-        w->loose.of[SIM_CONTACT_KE][k] = SHARE / (TOUCHING * w->model.dt * w->model.dt);
-}
-
-// A bound on the time step of a body that meets whatever is stiffest.
-static double stable_step(const Work *w, size_t b) {
-    double most[3] = {0};
-    for (int v = 0; v < 3; v++)
-        for (size_t k = 0; k <= w->scene->bodies; k++)
-            if (k != b + 1) most[v] = fmax(most[v], w->values.of[SIM_CONTACT_KE + v][k]);
-    for (int v = 0; v < 3; v++) most[v] = (most[v] + w->values.of[SIM_CONTACT_KE + v][b + 1]) / 2;
-    const double many = TOUCHING / (w->kg[b] * SHARE), k = many * most[0], c = many * fmax(most[1], most[2]);
-    return 4 / (c + sqrt(c * c + 4 * k));
+    for (size_t k = 0; k < w->model.materials; k++) k_e[k] = 1;
+    const double part = sim_stable_step(&w->model, &w->loose) / w->model.dt;
+    for (size_t k = 0; k < w->model.materials; k++) k_e[k] = part * part / 4;
 }
 
 static Status open(Work *w, Error *err) {
     SimModel *m = &w->model;
-    double step = INFINITY;
     memcpy(w->values.of[SIM_GRAVITY], w->scene->gravity, sizeof w->scene->gravity);
     set_contact(w);
-    for (size_t b = 0; b < w->scene->bodies; b++)
-        if (w->kg[b] > 0 && !w->scene->body[b].told) step = fmin(step, stable_step(w, b));
-    const double steps = 2 * ceil(w->scene->frame_time / (2 * SAFE * step)); // even, for half a frame
-    w->steps = (size_t)fmin(fmax(steps, STEPS_MIN), STEPS_MAX);
     for (size_t p = 0; p < w->scene->planes; p++) {
         w->plane[p] = w->scene->plane[p];
         w->plane[p].material = 0;
@@ -199,10 +184,12 @@ static Status open(Work *w, Error *err) {
     if (!contacts) return error_no_memory(err, "%zu bodies", w->scene->bodies);
     for (size_t k = 0; k < m->materials; k++)
         contacts[k] = (SimMaterial){w->scene->contact.margin, w->scene->contact.fade};
-    m->dt = w->scene->frame_time / (double)w->steps;
-    set_loose(w);
     m->fixed = w->fixed, m->material = w->material, m->plane = w->plane, m->contacts = contacts;
     m->face = w->face, m->body = w->body, m->rigid = w->rigid, m->inertia = w->inertia;
+    const double steps = 2 * ceil(w->scene->frame_time / (2 * SAFE * sim_stable_step(m, &w->values))); // even
+    w->steps = (size_t)fmin(fmax(steps, STEPS_MIN), STEPS_MAX);
+    m->dt = w->scene->frame_time / (double)w->steps;
+    set_loose(w);
     const SimOptions options = {.precision = SIM_F64};
     Status status = sim_open(m, &options, &w->sim, err);
     m->contacts = NULL;
@@ -269,14 +256,17 @@ static Status go(Work *w, size_t steps, Error *err) {
     return STATUS_OK;
 }
 
-// Bodies that are inside each other or below planes go out, as slowly as they can: what pushes them gives them no
+// Bodies that are inside each other or below planes go out, until none moves any more. What pushes them gives them no
 // speed.
 static Status settle(Work *w, Error *err) {
     const size_t row = 3 * w->model.particles;
+    double moved = INFINITY;
     Status status = sim_set(w->sim, &w->loose, err);
-    for (int k = 0; k < SETTLE_STEPS && status == STATUS_OK; k++) {
+    for (int k = 0; k < SETTLE_STEPS && moved > SETTLED && status == STATUS_OK; k++) {
         memset(w->velocity, 0, row * sizeof(double));
         status = go(w, 1, err);
+        moved = 0;
+        for (size_t i = 0; i < row; i++) moved = fmax(moved, fabs(w->kept[0][row + i] - w->kept[0][i]));
     }
     return status == STATUS_OK ? sim_set(w->sim, &w->values, err) : status;
 }
