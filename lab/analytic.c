@@ -21,7 +21,7 @@ static const double SHARE = 1. / 3, SAFE = 0.5; // that share; the time step is 
 static const double LEVEL = 0.125, NEAR = 0.1;
 static const double EDGE = 0.6;     // longest edge of a body's surface, as a share of its extent
 static const double SETTLED = 1e-6; // metres in a step
-enum { STEPS_MIN = 16, STEPS_MAX = 8192, SETTLE_STEPS = 4000 };
+enum { STEPS_MIN = 16, STEPS_MAX = 4096, SETTLE_STEPS = 4000 };
 
 typedef struct Work {
     const AnalyticScene *scene;
@@ -172,6 +172,18 @@ static void set_loose(Work *w) {
     for (size_t k = 0; k < w->model.materials; k++) k_e[k] = part * part / 4;
 }
 
+// An even number, for half a frame. Where it would be too large, contact is softer.
+static void choose_steps(Work *w) {
+    const double steps = 2 * ceil(w->scene->frame_time / (2 * SAFE * sim_stable_step(&w->model, &w->values))),
+                 share = fmin(1, STEPS_MAX / fmax(steps, 1));
+    for (size_t k = 0; k < w->model.materials; k++) {
+        w->values.of[SIM_CONTACT_KE][k] *= share * share;
+        w->values.of[SIM_CONTACT_KD][k] *= share;
+        w->values.of[SIM_CONTACT_KF][k] *= share;
+    }
+    w->steps = (size_t)fmin(fmax(steps, STEPS_MIN), STEPS_MAX);
+}
+
 static Status open(Work *w, Error *err) {
     SimModel *m = &w->model;
     memcpy(w->values.of[SIM_GRAVITY], w->scene->gravity, sizeof w->scene->gravity);
@@ -186,8 +198,7 @@ static Status open(Work *w, Error *err) {
         contacts[k] = (SimMaterial){w->scene->contact.margin, w->scene->contact.fade};
     m->fixed = w->fixed, m->material = w->material, m->plane = w->plane, m->contacts = contacts;
     m->face = w->face, m->body = w->body, m->rigid = w->rigid, m->inertia = w->inertia;
-    const double steps = 2 * ceil(w->scene->frame_time / (2 * SAFE * sim_stable_step(m, &w->values))); // even
-    w->steps = (size_t)fmin(fmax(steps, STEPS_MIN), STEPS_MAX);
+    choose_steps(w);
     m->dt = w->scene->frame_time / (double)w->steps;
     set_loose(w);
     const SimOptions options = {.precision = SIM_F64};

@@ -177,6 +177,22 @@ static void test_inside(void **state) {
     free(w);
 }
 
+// Contact that is too hard for the steps of a frame is softer; a light body on a heavy one is no trouble.
+static void test_hard(void **state) {
+    double at[3];
+    (void)state;
+    World *w = world(2);
+    w->scene.contact.k_e = 1e12;
+    put_box(w, 0, V(0, 0, 0.2), V(0.4, 0.4, 0.4), V(0, 0, 0), 0);
+    put_box(w, 1, V(0.05, 0, 0.45), V(0.02, 0.02, 0.02), V(0, 0, 0), 0);
+    simulate(w);
+    middle_at(w, 1, FRAMES, at);
+    assert_close(at[2], 0.41, 0.01, 0);
+    middle_at(w, 0, FRAMES, at);
+    assert_close(at[2], 0.2, 2e-3, 0);
+    free(w);
+}
+
 static void test_flat(void **state) {
     World *w = world(2);
     (void)state;
@@ -195,7 +211,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flight),    cmocka_unit_test(test_rest), cmocka_unit_test(test_sliding),
         cmocka_unit_test(test_collision), cmocka_unit_test(test_told), cmocka_unit_test(test_inside),
-        cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_hard),      cmocka_unit_test(test_flat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
