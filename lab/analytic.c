@@ -31,6 +31,7 @@ typedef struct Work {
     size_t steps;                // of a frame
     size_t *first;               // (bodies+1) corners of body b are particles first[b] to first[b+1]
     double *kg;                  // (bodies)
+    size_t *whole;               // (bodies) the body that one is a part of; itself
     double *seen;                // (N,3) where the corners are at the present, as seen: SIM_REST
     double *start;               // (N,3) where they are put then: not inside each other
     double *position, *velocity; // (N,3)
@@ -43,8 +44,8 @@ typedef struct Work {
 } Work;
 
 static void work_free(Work *w) {
-    void *const all[] = {w->first,   w->kg,   w->level, w->start, w->position, w->velocity, w->kept[0], w->kept[1],
-                         w->inertia, w->face, w->body,  w->rigid, w->material, w->fixed,    w->plane};
+    void *const all[] = {w->first,   w->kg,      w->whole, w->level, w->start, w->position, w->velocity, w->kept[0],
+                         w->kept[1], w->inertia, w->face,  w->body,  w->rigid, w->material, w->fixed,    w->plane};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     for (int v = SIM_GRAVITY; v < SIM_VALUES; v++) {
         free(w->values.of[v]);
@@ -60,6 +61,7 @@ static bool work_make(Work *w, const AnalyticScene *scene) {
     *w = (Work){.scene = scene, .model = {.scenes = 1, .planes = scene->planes, .materials = B + 1}};
     w->first = allocate(B + 1, sizeof(size_t), &good);
     w->kg = allocate(B, sizeof(double), &good);
+    w->whole = allocate(B, sizeof(size_t), &good);
     w->level = allocate(B, sizeof(bool), &good);
     double **const vectors[] = {&w->start, &w->position, &w->velocity};
     for (int k = 0; k < 3; k++) *vectors[k] = allocate(N, 3 * sizeof(double), &good);
@@ -96,43 +98,64 @@ static void refine(Hull *hull) {
     hull_refine(hull, EDGE * extent);
 }
 
-// The hull of a body, behind those of the bodies before. Of a body without volume there are no particles.
-static Status add_hull(Work *w, size_t b, int32_t *solids, Error *err) {
-    const AnalyticBody *from = w->scene->body + b;
+// A body whose middle is inside a larger one is a part of it, which was taken for a body of its own.
+static void find_parts(Work *w, const Hull *hull) {
+    double *volume = w->kg; // until there are masses
+    for (size_t b = 0; b < w->scene->bodies; b++)
+        volume[b] = vector_enclosed(hull[b].corner[0], 0, hull[b].triangle[0], hull[b].triangles);
+    for (size_t b = 0; b < w->scene->bodies; b++) {
+        double middle[3] = {0};
+        size_t whole = b;
+        for (size_t p = 0; p < hull[b].corners; p++)
+            for (int c = 0; c < 3; c++) middle[c] += hull[b].corner[p][c] / (double)hull[b].corners;
+        for (size_t a = 0; a < w->scene->bodies && hull[b].corners; a++)
+            if (volume[a] > volume[whole] && hull_holds(hull + a, middle)) whole = a;
+        w->whole[b] = whole;
+    }
+    for (size_t b = 0; b < w->scene->bodies; b++) // each is the part of one that is larger
+        while (w->whole[w->whole[b]] != w->whole[b]) w->whole[b] = w->whole[w->whole[b]];
+    memset(w->kg, 0, w->scene->bodies * sizeof *w->kg);
+}
+
+// A hull behind those of the bodies before. Of a body without volume there are no particles, nor of a part.
+static Status add_hull(Work *w, size_t b, Hull *hull, int32_t *solids, Error *err) {
     const size_t N = w->model.particles;
-    const bool told = from->told > 0;
+    const bool told = w->scene->body[b].told > 0;
     double *x = w->seen + 3 * N, *mass = w->values.of[SIM_MASS] + N;
-    Hull hull;
-    hull_make(from->now, from->count, &hull);
-    if (!hull.corners) return STATUS_OK;
-    refine(&hull);
-    memcpy(x, hull.corner, hull.corners * sizeof *hull.corner);
-    const Mesh mesh = {.N = hull.corners, .F = hull.triangles, .position = x, .triangle = hull.triangle[0]};
+    if (!hull->corners || w->whole[b] != b) return STATUS_OK;
+    refine(hull);
+    memcpy(x, hull->corner, hull->corners * sizeof *hull->corner);
+    const Mesh mesh = {.N = hull->corners, .F = hull->triangles, .position = x, .triangle = hull->triangle[0]};
     Status status = rigid_mass(&mesh, DENSITY, 0, mass, w->inertia + N, err);
     if (status == STATUS_BAD_INPUT) return STATUS_OK; // too flat
-    for (size_t p = 0; p < hull.corners; p++) {
+    for (size_t p = 0; p < hull->corners; p++) {
         w->body[N + p] = *solids;
         w->fixed[N + p] = told;
         w->rigid[N + p] = told ? -1 : (int32_t)w->model.rigids;
         w->material[N + p] = (int32_t)b + 1;
         w->kg[b] += mass[p];
     }
-    for (size_t i = 0; i < 3 * hull.triangles; i++)
-        w->face[3 * w->model.faces + i] = hull.triangle[i / 3][i % 3] + (int32_t)N;
-    w->model.particles += hull.corners;
-    w->model.faces += hull.triangles;
+    for (size_t i = 0; i < 3 * hull->triangles; i++)
+        w->face[3 * w->model.faces + i] = hull->triangle[i / 3][i % 3] + (int32_t)N;
+    w->model.particles += hull->corners;
+    w->model.faces += hull->triangles;
     w->model.rigids += !told;
     *solids += 1;
     return status;
 }
 
 static Status add_hulls(Work *w, Error *err) {
+    const size_t B = w->scene->bodies;
     int32_t solids = 0;
-    Status status = STATUS_OK;
-    for (size_t b = 0; b < w->scene->bodies && status == STATUS_OK; b++) {
-        status = add_hull(w, b, &solids, err);
+    Hull *hull = calloc(B + 1, sizeof *hull);
+    Status status = hull ? STATUS_OK : error_no_memory(err, "%zu bodies", B);
+    for (size_t b = 0; b < B && hull; b++) hull_make(w->scene->body[b].now, w->scene->body[b].count, hull + b);
+    if (hull) find_parts(w, hull);
+    for (size_t b = 0; b < B && status == STATUS_OK; b++) {
+        status = add_hull(w, b, hull + b, &solids, err);
         w->first[b + 1] = w->model.particles;
     }
+    free(hull);
     return status;
 }
 
@@ -386,6 +409,8 @@ static Status run(Work *w, size_t frames, double *motion, Error *err) {
             const Turn turn = turn_between(w->start + at, w->position + at, count);
             if (count) turn_pose(&turn, motion + 16 * (B * f + b));
         }
+        for (size_t b = 0; b < B; b++)
+            memcpy(motion + 16 * (B * f + b), motion + 16 * (B * f + w->whole[b]), 16 * sizeof *motion);
     }
     return status;
 }
@@ -394,7 +419,8 @@ Status analytic_simulate(const AnalyticScene *scene, size_t frames, double *moti
     Work w;
     for (size_t k = 0; k < frames * scene->bodies; k++) pose_identity(motion + 16 * k);
     Status status = work_make(&w, scene) ? add_hulls(&w, err) : error_no_memory(err, "%zu bodies", scene->bodies);
-    for (size_t b = 0; b < scene->bodies && status == STATUS_OK; b++) solid[b] = w.first[b + 1] > w.first[b];
+    for (size_t b = 0; b < scene->bodies && status == STATUS_OK; b++)
+        solid[b] = w.first[w.whole[b] + 1] > w.first[w.whole[b]];
     if (status == STATUS_OK && w.model.rigids) status = open(&w, err);
     if (status == STATUS_OK && w.model.rigids) status = run(&w, frames, motion, err);
     work_free(&w);

@@ -3,7 +3,6 @@
 
 #include "base/vector.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static const double OUTSIDE = 2e-3; // times the extent: a point that is less far outside is left out
@@ -120,6 +119,8 @@ void hull_make(const double *x, size_t count, Hull *out) {
     tidy(out);
     if (!good || out->triangles != 2 * out->corners - 4) *out = (Hull){0}; // rounding made it no closed surface
 }
+
+bool hull_holds(const Hull *hull, const double x[3]) { return hull->corners > 0 && outside(hull, x) < 0; }
 
 void hull_refine(Hull *h, double length) {
     while (h->corners < HULL_POINTS) {

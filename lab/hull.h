@@ -2,6 +2,7 @@
 #ifndef VPD_LAB_HULL_H
 #define VPD_LAB_HULL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,8 @@ typedef struct Hull {
 // The convex hull of points (count,3). It begins as a tetrahedron and grows by the point that is farthest outside,
 // until it has HULL_POINTS corners or no point is outside by more than a 500th of the points' extent.
 void hull_make(const double *x, size_t count, Hull *out);
+// Whether x is inside.
+bool hull_holds(const Hull *hull, const double x[3]);
 // Halves the longest edge until all are below `length` or there are HULL_POINTS corners.
 void hull_refine(Hull *hull, double length);
 

@@ -193,6 +193,22 @@ static void test_hard(void **state) {
     free(w);
 }
 
+// What lies inside a larger body goes with it.
+static void test_part(void **state) {
+    double at[3];
+    (void)state;
+    World *w = world(2);
+    put_box(w, 0, V(0.05, 0, 1), V(0.1, 0.3, 0.1), V(0.1, 0, 0), 0);
+    put_box(w, 1, V(0, 0, 1), V(0.3, 0.2, 0.2), V(0, 0.05, 0), 0);
+    simulate(w);
+    assert_true(w->solid[0] && w->solid[1]);
+    middle_at(w, 0, 4, at);
+    assert_close(at[0], 0.05, 1e-9, 0);
+    assert_close(at[1], 0.2, 1e-9, 0);
+    assert_memory_equal(w->motion[3][0], w->motion[3][1], sizeof w->motion[3][0]);
+    free(w);
+}
+
 static void test_flat(void **state) {
     World *w = world(2);
     (void)state;
@@ -211,7 +227,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flight),    cmocka_unit_test(test_rest), cmocka_unit_test(test_sliding),
         cmocka_unit_test(test_collision), cmocka_unit_test(test_told), cmocka_unit_test(test_inside),
-        cmocka_unit_test(test_hard),      cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_hard),      cmocka_unit_test(test_part), cmocka_unit_test(test_flat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
