@@ -227,7 +227,7 @@ Status rigid_mass(const Mesh *mesh, double density, double total, double *mass, 
     if (status != STATUS_OK) return status;
     lump(mesh, volume, mass);
     put_centre(&frame, volume, mass);
-    status = find_shares(&frame, volume, second, share, err);
+    if (share) status = find_shares(&frame, volume, second, share, err);
     for (size_t i = 0; i < mesh->N; i++) mass[i] *= total > 0 ? total / volume : density;
     return status;
 }

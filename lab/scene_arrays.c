@@ -88,7 +88,8 @@ static Status fill_particles(const ArgumentReader *reader, SimScene *scene, cons
     double *mass = scene->values.of[SIM_MASS] + object->particle,
            *rest = scene->values.of[SIM_REST] + 3 * object->particle;
     double *velocity = scene->values.of[SIM_VELOCITY] + 3 * object->particle, centre[3] = {0}, total = 0;
-    double *share = scene->model.inertia ? (double *)scene->model.inertia + object->particle : NULL;
+    const bool turns = scene->model.inertia && !part_is_fixed(part);
+    double *share = turns ? (double *)scene->model.inertia + object->particle : NULL;
     Status status = part_fixed(reader, part, (uint8_t *)scene->model.fixed + object->particle);
     if (status == STATUS_OK) status = part_masses(reader, part, mass, share);
     if (status != STATUS_OK) return status;

@@ -45,7 +45,7 @@ Status part_read(const ArgumentReader *reader, const YamlNode *node, Part *out);
 bool part_is_fixed(const Part *part);
 // Sets (N) 1 for the particles that the key `fixed` names.
 Status part_fixed(const ArgumentReader *reader, const Part *part, uint8_t *fixed);
-// (N) kg, and the shares (N) of them that count in the inertia of a rigid object, 1 for others; NULL: none is rigid.
+// (N) kg, and the shares (N) of them that count in the inertia of a rigid object, 1 for others; NULL: not wanted.
 Status part_masses(const ArgumentReader *reader, const Part *part, double *mass, double *share);
 // The model's own mu and lambda.
 void solid_stiffness(const Solid *solid, double *mu, double *lambda);

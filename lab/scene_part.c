@@ -416,7 +416,7 @@ static Status plain_masses(const ArgumentReader *reader, const Part *part, doubl
     for (size_t i = 0; i < 3 * m->F; i++) mass[m->triangle[i]] += mesh_triangle_area(m, i / 3) / 3;
     for (size_t i = 0; i < m->N; i++) total += mass[i];
     for (size_t i = 0; i < m->N; i++) mass[i] *= part->has_mass ? part->mass / total : part->density;
-    if (part->rigid && !rigid_spans(m->position, mass, m->N))
+    if (part->rigid && !part_is_fixed(part) && !rigid_spans(m->position, mass, m->N))
         return argument_error(reader, part->node, "%s: rigid: expected three particles that are not on one line",
                               part->node->key);
     return STATUS_OK;

@@ -102,7 +102,7 @@ static Status check_rest(const ArgumentReader *reader, const SimScene *scene, co
 static Status check_places(const ArgumentReader *reader, const SimScene *scene, const SceneObject *object,
                            const YamlNode *node) {
     double *const *of = scene->values.of;
-    if (!node || !object->rigid ||
+    if (!node || !object->rigid || scene->model.fixed[object->particle] ||
         rigid_spans(of[SIM_POSITION] + 3 * object->particle, of[SIM_MASS] + object->particle, object->particles))
         return STATUS_OK;
     return argument_error(reader, node, "position: all particles of %s are on one line, and it is rigid", object->name);

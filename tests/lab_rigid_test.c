@@ -97,6 +97,20 @@ static void test_fixed(void **state) {
     scene_free(&scene);
 }
 
+// Obstacles alone: there is no rigid body at all.
+static void test_obstacles(void **state) {
+    SimScene scene =
+        parse(HEAD GROUND "objects:\n"
+                          "  ramp: {" BOX ", density: 2, rigid: yes, fixed: all}\n"
+                          "  dot: {points: {at: [[0, 0, 9]]}, mass: 1, rigid: yes, fixed: all}\n"
+                          "  soft: {" BOX ", density: 3, solid: {young: 1e3, poisson: 0.3}, position: [0, 0, 2]}\n");
+    (void)state;
+    assert_int_equal(scene.model.rigids, 0);
+    assert_close(mass_of(&scene, 0), 2, 0, 1e-12);
+    assert_close(mass_of(&scene, 1), 1, 0, 1e-12);
+    scene_free(&scene);
+}
+
 // Masses in `values` leave the shares.
 static void test_values(void **state) {
     SimScene scene = parse(HEAD "objects: {a: {" BOX ", density: 2, rigid: yes}}\n"
@@ -433,10 +447,10 @@ static void test_wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reading),   cmocka_unit_test(test_values), cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_seams),     cmocka_unit_test(test_rest),   cmocka_unit_test(test_slide),
-        cmocka_unit_test(test_tumble),    cmocka_unit_test(test_bounce), cmocka_unit_test(test_push),
-        cmocka_unit_test(test_gradients), cmocka_unit_test(test_record), cmocka_unit_test(test_fit),
-        cmocka_unit_test(test_wrong)};
+        cmocka_unit_test(test_reading),   cmocka_unit_test(test_values),    cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_obstacles), cmocka_unit_test(test_seams),     cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_slide),     cmocka_unit_test(test_tumble),    cmocka_unit_test(test_bounce),
+        cmocka_unit_test(test_push),      cmocka_unit_test(test_gradients), cmocka_unit_test(test_record),
+        cmocka_unit_test(test_fit),       cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
