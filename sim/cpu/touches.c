@@ -43,11 +43,12 @@ void CPU_FN(sim_body_boxes)(const SimTouching *t, const void *state, bool jump, 
 
 static void list_near(const SimTouching *t, size_t b) {
     const SimBody *body = &t->body[b];
-    t->nears[b] = 0;
+    const real *box = box_of(t, b), *all = box_of(t, 0), reach = (real)t->reach;
+    int32_t nears = 0;
     for (int32_t other = body->first; other < body->first + body->bodies; other++)
-        if (sim_may_meet(t, (int32_t)b, other) &&
-            sim_boxes_meet(box_of(t, b), box_of(t, (size_t)other), (real)t->reach))
-            t->near[b * t->most + (size_t)t->nears[b]++] = other;
+        if (sim_boxes_meet(box, all + (size_t)other * SIM_RECORD, reach) && sim_may_meet(t, (int32_t)b, other))
+            t->near[b * t->most + (size_t)nears++] = other;
+    t->nears[b] = nears;
 }
 
 // Level by level from the faces on; nodes that hold no face stay empty.
