@@ -19,6 +19,7 @@
 typedef struct Facts {
     int steps, last;                // predicted steps: requested, and measured
     bool driven;                    // the motion of some objects was given
+    bool analytic;                  // the motion is not the model's, so that training does not mend it
     double drawn;                   // PSNR of step 0, the last input frame; all pixels
     double model[2], copy[2];       // PSNR of moving pixels, of all pixels
     double input, heldout;          // PSNR of all pixels in input views, in held-out views
@@ -44,7 +45,10 @@ static double share_at(const Report *report, int step) {
 
 static Facts find_facts(const Report *report) {
     static const ReportRegion regions[] = {REGION_MOVING, REGION_WHOLE};
-    Facts f = {.steps = report->steps, .last = report_last_step(report), .driven = report->driven.count > 0};
+    Facts f = {.steps = report->steps,
+               .last = report_last_step(report),
+               .driven = report->driven.count > 0,
+               .analytic = report->analytic[0] != 0};
     Mean way = {0}, error = {0};
     f.drawn = pictures(report, METHOD_MODEL, -1, REGION_WHOLE, 0, 0);
     for (int i = 0; i < 2; i++) {
@@ -110,10 +114,11 @@ static void say_weakest(const Facts *f, char *out, size_t size) {
                  "more particles (encoder.N)",
                  f->drawn);
     else if (share > MOSTLY_WRONG)
-        snprintf(out, size,
-                 "motion: the error is %.0f %% of the true motion; train longer (train.steps), on rollouts of several "
-                 "steps (train.rollout), or on more episodes",
-                 100 * share);
+        snprintf(
+            out, size, "motion: the error is %.0f %% of the true motion%s", 100 * share,
+            f->analytic
+                ? ""
+                : "; train longer (train.steps), on rollouts of several steps (train.rollout), or on more episodes");
     else if (f->input - f->heldout > FAR_BELOW_DB)
         snprintf(
             out, size,
@@ -121,11 +126,9 @@ static void say_weakest(const Facts *f, char *out, size_t size) {
             "(encoder.N)",
             f->heldout, f->input);
     else if (f->last_share > GROWS * f->first_share)
-        snprintf(out, size,
-                 "later steps: the error is %.0f %% of the true motion at step %d, %.0f %% at step 1; train on longer "
-                 "rollouts "
-                 "(train.rollout)",
-                 100 * f->last_share, f->last, 100 * f->first_share);
+        snprintf(out, size, "later steps: the error is %.0f %% of the true motion at step %d, %.0f %% at step 1%s",
+                 100 * f->last_share, f->last, 100 * f->first_share,
+                 f->analytic ? "" : "; train on longer rollouts (train.rollout)");
     else if (f->model[1] < f->copy[1])
         snprintf(
             out, size,

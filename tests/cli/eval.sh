@@ -43,6 +43,7 @@ grep -q '"driven_objects": \[\]' "$folder/a.json" || fail "the JSON file names d
 # Bodies that are simulated in place of the model's dynamics; all of them are measured. The model that is carried sees enough of them.
 expect 0 "dynamics      analytic, not the model's: {}" "*" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 2 --steps 3 --motion --analytic -o "$folder/analytic.json"
 grep -q '"analytic": "{}"' "$folder/analytic.json" || fail "the JSON file does not say that dynamics are analytic"
+grep -q "train on longer\|train longer (train.steps), on rollouts" "$folder/analytic.json" && fail "training is said to mend analytic dynamics"
 grep -q '"analytic": null' "$folder/a.json" || fail "the JSON file does not say that dynamics are the model's"
 blocks=$VPD_SOURCE/data/mujoco_blocks_sample.h5
 carried_eval() { expect 0 "motion    better than predicting no motion" "" "$VPD" eval -q "$VPD_SOURCE/demo/carried.h5" "$blocks" --split test --starts 3 --steps 6 --motion "$@"; }
