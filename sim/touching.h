@@ -68,7 +68,7 @@ SIM_ELEMENT void sim_meet(const SimTouching *t, const SimBody *body, const real 
 
 // Of two solids, no surface is pushed the way it looks: where blocks of one size are stacked, corners lie in the sides
 // of the block below, and must go up. So a face that is turned like the particle's own surface gives way to the nearest
-// one that is turned against it, if that is less than a quarter of the thinner body away.
+// one that is turned against it, if that is less than an eighth of the thinner body away.
 SIM_ELEMENT void sim_meet_against(const SimTouching *t, int32_t self, int32_t other, const real *records, size_t point,
                                   SimMeeting *meeting) {
     const real *boxes = (const real *)t->box;
@@ -78,7 +78,7 @@ SIM_ELEMENT void sim_meet_against(const SimTouching *t, int32_t self, int32_t ot
     if (num_dot(meeting->at.normal, own) < NUM(0.3)) return;
     const real thin =
         num_min(sim_shortest(boxes + (size_t)self * SIM_RECORD), sim_shortest(boxes + (size_t)other * SIM_RECORD));
-    const SimSearch search = {sim_place(records, t->point[point]), NULL, thin / 4, -1, own};
+    const SimSearch search = {sim_place(records, t->point[point]), NULL, thin / 8, -1, own};
     const SimNearest nearest = sim_nearest(t, body, boxes + (size_t)other * SIM_RECORD, records, &search);
     if (nearest.face >= 0) sim_meet(t, body, records, point, nearest, meeting);
 }
