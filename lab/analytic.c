@@ -108,7 +108,7 @@ static void find_parts(Work *w, const Hull *hull) {
         size_t whole = b;
         for (size_t p = 0; p < hull[b].corners; p++)
             for (int c = 0; c < 3; c++) middle[c] += hull[b].corner[p][c] / (double)hull[b].corners;
-        for (size_t a = 0; a < w->scene->bodies && hull[b].corners; a++)
+        for (size_t a = 0; a < w->scene->bodies && hull[b].corners && !w->scene->body[b].told; a++)
             if (volume[a] > volume[whole] && hull_holds(hull + a, middle)) whole = a;
         w->whole[b] = whole;
     }

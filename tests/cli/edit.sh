@@ -27,6 +27,15 @@ height() { sed -n "s/.*centre *[-0-9.]* *[-0-9.]* *\([-0-9.]*\) *$2\$/\1/p" "$1"
 rise=$(awk "BEGIN { printf \"%.2f\", $(height "$folder/after" "object 0") - $(height "$folder/before" "object 0") }")
 [ "$rise" = 0.20 ] || fail "object 0 was driven upwards by 0.2 m, and rose by $rise"
 
+# Bodies that are simulated: as an edit, and from the start of a rollout.
+expect 0 "1 edit (episode" "*" "$VPD" edit "$in" --do "simulate: {steps: 3, contact: {mu: 0.3}}" -o "$folder/simulated.h5"
+expect 0 "driven_steps     3" "" "$VPD" inspect "$folder/simulated.h5"
+expect 0 "  - simulate: {steps: 3, contact: {mu: 0.3}}" "" "$VPD" edit "$folder/simulated.h5" --show-history
+expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$data" --episode 2 --steps 2 --threads 1 --analytic -o "$folder/analytic.h5"
+expect 0 "driven_steps     2" "" "$VPD" inspect "$folder/analytic.h5"
+expect 0 "edits: []" "" "$VPD" edit "$folder/analytic.h5" --show-history
+expect 2 "" "--analytic" "$VPD" rollout -q "$run" "$in" --steps 2 --analytic -o "$folder/refused.h5"
+
 # The result goes into rollout and render as it is, and is edited again.
 expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/a.h5" --steps 2 --threads 1 -o "$folder/a2.h5"
 expect 0 "3 frames" "*" "$VPD" render -q "$folder/a2.h5" --views 0 --no-truth --size 16x16 --threads 1 -o "$folder/a2.gif"
