@@ -386,7 +386,7 @@ vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *
 typedef struct vpd_sim_value {
     size_t struct_size;
     const char *name, *unit, *help;
-    size_t intervals;   // frames for controls ("force", "activation"), else 0
+    size_t intervals;   // frames for controls ("force", "activation", "drive"), else 0
     size_t rows, axes;  // shape (B,rows,axes), of controls (intervals,B,rows,axes)
     size_t count;       // numbers in all; 0: the scene has none of its kind
     double low, high;   // allowed values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator: scenes of springs, soft solids and contact, and gradients of their rollouts."""
+"""The simulator: scenes of springs, soft solids, rigid bodies and contact, and gradients of their rollouts."""
 from __future__ import annotations
 
 import ctypes
