@@ -138,6 +138,8 @@ static void write_results(const Sim *sim, const SimRun *run, const Reverse *r, d
 Status sim_adjoint(Sim *sim, const SimRun *run, const SimLoss *loss, const SimValues *gradient, double *growth,
                    Error *err) {
     CHECK_EQ(sim->states.steps, run->steps); // sim_rollout of this run comes first
+    if (gradient->of[SIM_DRIVE] && run->control_every && !run->drive)
+        return error_set(err, STATUS_BAD_INPUT, "the rollout had no drive, so there is no gradient of one");
     if (sim->on_device) return sim_device_adjoint(sim, run, loss, gradient, growth, err);
     const ArenaMark mark = arena_mark(&sim->run_memory);
     Reverse r = {.loss = loss, .gradient = gradient};

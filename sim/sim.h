@@ -134,6 +134,7 @@ typedef struct SimLoss {
 // After sim_rollout of the same run with run->gradient. Writes dLoss/d(value) into each array of `gradient` that is not
 // NULL, shaped as the value (sim_value_count). `growth` (may be NULL) gets the largest factor by which the adjoint of
 // the state grew over the rollout: far above 1e6, a right gradient is useless. May be called again with another loss.
+// STATUS_BAD_INPUT: that of SIM_DRIVE is wanted, and the run had none.
 Status sim_adjoint(Sim *sim, const SimRun *run, const SimLoss *loss, const SimValues *gradient, double *growth,
                    Error *err);
 

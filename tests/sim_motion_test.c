@@ -42,6 +42,7 @@ static void test_drive(void **state) {
     (void)state;
     enum { STEPS = 300, EACH = 100 };
     const double dt = 1e-3, drive[3][6] = {{1, 0, 0, 9, 9, 9}, {0, -2, 0, 9, 9, 9}, {0, 0, 0.5, 9, 9, 9}};
+    double slope[3 * 6];
     SimScene scene;
     Run r;
     Error err;
@@ -51,9 +52,13 @@ static void test_drive(void **state) {
     scene.values.of[SIM_POSITION][3] = 0.1;
     scene.values.of[SIM_SPRING_LENGTH][0] = 0.1;
     scene.values.of[SIM_SPRING_KE][0] = 500;
-    run_scene(&scene, exact, STEPS, EACH, false, &r);
+    run_scene(&scene, exact, STEPS, EACH, true, &r);
     assert_close(r.frames.position[3 * r.frames.row], 3 * dt * STEPS, 0, 1e-12);
-    r.run.drive = *drive, r.run.control_every = EACH;
+    r.run.control_every = EACH;
+    const SimValues wanted = {.of = {[SIM_DRIVE] = slope}};
+    assert_status_error(sim_adjoint(r.sim, &r.run, &(SimLoss){NULL, NULL}, &wanted, NULL, &err), STATUS_BAD_INPUT, err,
+                        "the rollout had no drive");
+    r.run.drive = *drive;
     assert_status_ok(sim_rollout(r.sim, &r.run, &err), err);
     for (size_t f = 1; f <= 3; f++)
         for (size_t c = 0; c < 3; c++) {
