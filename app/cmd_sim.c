@@ -10,7 +10,6 @@
 #include "lab/gradcheck.h"
 #include "lab/record.h"
 
-#include <math.h>
 #include <stdio.h>
 
 void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
@@ -35,15 +34,6 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
     for (size_t i = 0; i < scene->object_count; i++)
         if (*scene->objects[i].note)
             log_warning(&line->log, "%s: %s: %s", scene->path, scene->objects[i].name, scene->objects[i].note);
-}
-
-void sim_scene_warn_rounding(const CommandLine *line, const SimScene *scene) {
-    const SceneObject *slowest;
-    const double share = scene->precision == SIM_F32 ? record_rounding(scene, &slowest) : 0;
-    if (share > 0.01)
-        log_warning(&line->log,
-                    "%s: %s moves so little in a step that f32 may round its way by %.0f %%: take \"precision: f64\"",
-                    scene->path, slowest->name, 100 * fmin(share, 1));
 }
 
 Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err) {
@@ -109,7 +99,6 @@ static Status run_run(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) status = sim_scene_device(line, &device, &on, err);
     if (status == STATUS_OK) {
-        sim_scene_warn_rounding(line, &scene);
         status = record_run(&scene, &on, &rollout, &worst, err);
         bool good = status == STATUS_OK;
         if (good) status = rollout_file_write(&rollout, out, err);

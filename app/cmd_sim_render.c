@@ -233,7 +233,6 @@ static Status run(const CommandLine *line, Error *err) {
     Status status = command_required(line, "output", &out, err);
     if (status == STATUS_OK) status = check_flags(line, out, err);
     if (status == STATUS_OK) status = sim_scene_read(line, &scene, err);
-    if (status == STATUS_OK) sim_scene_warn_rounding(line, &scene);
     if (status == STATUS_OK) status = read_set(line, &scene, &set, err);
     if (status == STATUS_OK) status = check_output(out, err);
     if (status == STATUS_OK) status = output_check_frames(line, out, (size_t)scene.frames + 1, err);

@@ -12,9 +12,6 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene);
 // Reads the scene of the first argument, and warns so.
 Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err);
 
-// Warns of motions that are too slow for f32, of commands that simulate in the scene's precision.
-void sim_scene_warn_rounding(const CommandLine *line, const SimScene *scene);
-
 #define FLAG_SIM_DEVICE                                                                                                \
     { .name = "device", .value = "DEVICE", .help = "cpu, cpu:ISA, cuda, cuda:NUMBER or auto (default cpu)" }
 // Where --device says to simulate; close *device (which may be NULL) afterwards.

@@ -3,7 +3,6 @@
 
 #include "base/vector.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,36 +79,6 @@ double record_below(const SimScene *scene, const SceneObject **object) {
             }
         }
     return deepest;
-}
-
-// The same of frame f, after which `place` (N,3) is where it takes the object.
-static double frame_rounding(const SimScene *scene, const SceneObject *object, size_t f, double *place) {
-    const SimModel *m = &scene->model;
-    const double *drive = scene->values.of[SIM_DRIVE] + 3 * f * m->particles;
-    double step = 0, off = 0;
-    for (size_t i = 3 * object->particle; i < 3 * (object->particle + object->particles); i++) {
-        if (!m->fixed[i / 3] || drive[i] == 0) continue;
-        step = fmax(step, fabs(drive[i]) * m->dt);
-        off = fmax(off, fabs(place[i]) * (double)FLT_EPSILON / 2);
-        place[i] += drive[i] * scene->frame_time;
-    }
-    return step > 0 ? off / step : 0;
-}
-
-double record_rounding(const SimScene *scene, const SceneObject **object) {
-    const size_t bytes = 3 * scene->model.particles * sizeof(double);
-    double most = 0, *place = scene->values.of[SIM_DRIVE] ? malloc(bytes) : NULL;
-    *object = NULL;
-    if (place) memcpy(place, scene->values.of[SIM_POSITION], bytes);
-    for (size_t o = 0; o < scene->object_count && place; o++)
-        for (size_t f = 0; f < (size_t)scene->frames; f++) {
-            const double share = frame_rounding(scene, scene->objects + o, f, place);
-            if (share <= most) continue;
-            most = share;
-            *object = scene->objects + o;
-        }
-    free(place);
-    return most;
 }
 
 RecordInside record_start(const SimScene *scene) {

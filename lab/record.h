@@ -23,11 +23,6 @@ RecordInside record_start(const SimScene *scene);
 // none does.
 double record_below(const SimScene *scene, const SceneObject **object);
 
-// What f32 may lose or add of a step of what controls move, as a share of the step, of the object and the frame where
-// it is largest; 0, NULL: nothing is moved. Places are rounded in each step, so a step far shorter than they are is
-// lost.
-double record_rounding(const SimScene *scene, const SceneObject **object);
-
 // `on`: its threads, isa and device hold (sim/sim.h); the rest comes from the scene. *out gets all frames. After an
 // error of the rollout it holds those before it (out->steps may be 0), for the caller to write; it is empty when none
 // was kept. Scenes with y up are turned to z up, as in every rollout file. Cameras that stand around the scene are

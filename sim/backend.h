@@ -88,7 +88,8 @@ typedef struct SimPacked {
     void *vertex;                        // (vertex_blocks) SimVertex
     void *contact;                       // (vertex_blocks, planes) SimContact
     void *force;                         // (vertex_blocks, 3) external force, or NULL
-    void *drive;                         // (vertex_blocks, 3) velocity of fixed vertices, or NULL
+    void *drive;                         // (vertex_blocks, 6) of fixed vertices: velocity, and place when the control
+                                         // interval begins; or NULL
     const double (*plane)[4];            // unit normal, offset
     size_t planes;
     SimTouching touching;
@@ -107,6 +108,7 @@ typedef struct SimStep {
     void *total; // (vertices, SIM_QUAD): force on each vertex without gravity, for the adjoint and for rigid bodies; or
                  // NULL
     bool touch;  // touching.sum has forces
+    double into; // seconds from the begin of the control interval to the end of the step
 } SimStep;
 
 // The adjoint of a step: `adjoint` holds dLoss/d(record) after it, less what `slots` and `loss` hold, and gets that

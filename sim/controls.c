@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/controls.h"
 
-enum { TET_FIELDS = 14, TET_ACT = 13 };
+#include <string.h>
+
+enum { TET_FIELDS = 14, TET_ACT = 13, DRIVE_FIELDS = 6 };
 
 // Rows of B*N (or B*tets) of one control interval.
 static size_t vertex_rows(const Sim *sim) { return sim->topology.vertices; }
@@ -24,12 +26,24 @@ static void own_tets(const Sim *sim, int thread, size_t *first, size_t *last) {
     if (*last > sim->topology.elements[SIM_KIND_TET]) *last = sim->topology.elements[SIM_KIND_TET];
 }
 
-// Rows `from` (B*N,3) of an interval into the packed array.
-static void pack_vertices(const Sim *sim, const double *from, int thread, void *to) {
+Status sim_place_driven(Sim *sim, const SimRun *run, Error *err) {
+    const size_t row = 3 * vertex_rows(sim), intervals = sim_controls(run);
+    const double time = (double)run->control_every * sim->model.dt;
+    sim->driven = NULL;
+    if (!run->drive) return STATUS_OK;
+    sim->driven = arena_array(&sim->run_memory, intervals * row, sizeof *sim->driven);
+    if (!sim->driven) return error_set(err, STATUS_FAILED, "out of memory for the ways of %zu particles", row / 3);
+    memcpy(sim->driven, run->position, row * sizeof *sim->driven);
+    for (size_t i = row; i < intervals * row; i++) sim->driven[i] = sim->driven[i - row] + time * run->drive[i - row];
+    return STATUS_OK;
+}
+
+// Rows `from` (B*N,3) of an interval into three of the packed array's fields, from `first` on.
+static void pack_vertices(const Sim *sim, const double *from, int thread, size_t fields, size_t first, void *to) {
     for (size_t i = 0; i < vertex_rows(sim) && from; i++) {
         const size_t vertex = (size_t)sim->topology.vertex_of[i];
         for (size_t k = 0; k < 3 && own_vertex(sim, thread, vertex); k++)
-            sim_put(sim, to, sim_field(sim, 3, k, vertex), from[3 * i + k]);
+            sim_put(sim, to, sim_field(sim, fields, first + k, vertex), from[3 * i + k]);
     }
 }
 
@@ -51,8 +65,9 @@ static const double *interval(const Sim *sim, const double *controls, size_t c) 
 
 void sim_pack_controls(const Sim *sim, const SimRun *run, size_t c, int thread) {
     size_t first, last, tets = sim->topology.elements[SIM_KIND_TET];
-    pack_vertices(sim, interval(sim, run->force, c), thread, sim->force);
-    pack_vertices(sim, interval(sim, run->drive, c), thread, sim->drive);
+    pack_vertices(sim, interval(sim, run->force, c), thread, 3, 0, sim->force);
+    pack_vertices(sim, interval(sim, run->drive, c), thread, DRIVE_FIELDS, 0, sim->drive);
+    pack_vertices(sim, interval(sim, sim->driven, c), thread, DRIVE_FIELDS, 3, sim->drive);
     own_tets(sim, thread, &first, &last);
     for (size_t i = first; i < last && run->activation; i++)
         sim_put(sim, sim->activation, i, run->activation[c * tets + (size_t)sim->topology.element_of[SIM_KIND_TET][i]]);

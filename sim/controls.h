@@ -6,6 +6,9 @@
 
 #include "sim/solver.h"
 
+// Makes sim->driven, from run_memory; nothing without a drive.
+Status sim_place_driven(Sim *sim, const SimRun *run, Error *err);
+
 // Packs the part of thread `thread` of control interval c.
 void sim_pack_controls(const Sim *sim, const SimRun *run, size_t c, int thread);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/check.h"
 #include "sim/advance.h"
+#include "sim/controls.h"
 #include "sim/failure.h"
 #include "sim/on_device.h"
 #include "sim/pack.h"
@@ -19,14 +20,14 @@ static Status allocate_states(Sim *sim, const SimRun *run, Error *err) {
     s->trajectory = arena_array(&sim->run_memory, sim_trajectory(s), s->state_bytes);
     s->totals = arena_array(&sim->run_memory, sim_totals(s), s->total_bytes);
     sim->force = run->force ? arena_array(&sim->run_memory, 3 * padded, bytes) : NULL;
-    sim->drive = run->drive ? arena_array(&sim->run_memory, 3 * padded, bytes) : NULL;
+    sim->drive = run->drive ? arena_array(&sim->run_memory, 6 * padded, bytes) : NULL;
     sim->activation = run->activation ? arena_array(&sim->run_memory, t->blocks[SIM_KIND_TET] * t->lanes, bytes) : NULL;
     if (!s->start || !s->trajectory || !s->totals || (run->force && !sim->force) || (run->drive && !sim->drive) ||
         (run->activation && !sim->activation))
         return error_set(err, STATUS_FAILED, "out of memory for the states of %zu steps of %zu particles", run->steps,
                          t->vertices);
     if (sim->force) memset(sim->force, 0, 3 * padded * bytes); // padding
-    if (sim->drive) memset(sim->drive, 0, 3 * padded * bytes);
+    if (sim->drive) memset(sim->drive, 0, 6 * padded * bytes);
     if (sim->activation) memset(sim->activation, 0, t->blocks[SIM_KIND_TET] * t->lanes * bytes);
     sim->packed.force = sim->force;
     sim->packed.drive = sim->drive;
@@ -48,6 +49,7 @@ Status sim_rollout(Sim *sim, const SimRun *run, Error *err) {
     Status status = sim_check_run(sim, run, err);
     if (status == STATUS_OK && sim->on_device) return sim_device_rollout(sim, run, err);
     if (status == STATUS_OK) status = allocate_states(sim, run, err);
+    if (status == STATUS_OK) status = sim_place_driven(sim, run, err);
     if (status != STATUS_OK) return status;
     sim_pack_records(sim, run->position, run->velocity, sim_state(&sim->states, 0));
     SimTeam team = {.sim = sim, .run = run, .frames = true, .err = err};

@@ -17,10 +17,12 @@ static inline size_t sim_starts(const SimStates *s) { return s->segments ? s->se
 static inline size_t sim_trajectory(const SimStates *s) { return s->segments ? s->segment - 1 : 2; }
 static inline size_t sim_totals(const SimStates *s) { return s->segments ? s->segment : s->has_total; }
 
-static inline SimStep sim_step_of(const SimStates *s, void *slots, size_t n) {
+// `into`: as in SimStep.
+static inline SimStep sim_step_of(const SimStates *s, void *slots, size_t n, double into) {
     return (SimStep){.state = sim_state(s, n),
                      .next = sim_state(s, n + 1),
                      .slots = slots,
+                     .into = into,
                      .total = !sim_totals(s) ? NULL : s->totals + n % sim_totals(s) * s->total_bytes};
 }
 

@@ -80,6 +80,17 @@ static void rigids_between(const SimPacked *p, size_t first, size_t last, size_t
     for (*end = *begin; *end < p->rigids && (size_t)p->rigid[*end].vertex < last * SIM_LANES;) ++*end;
 }
 
+// A fixed vertex goes as it is driven. Its place follows from that at the begin of the control interval, since many
+// small steps would be rounded away.
+LANES_INLINE void go_driven(const SimPacked *p, const SimStep *step, size_t block, Num x[3], Num v[3]) {
+    const SimVertex *vertex = (const SimVertex *)p->vertex + block;
+    const Num *drive = (const Num *)p->drive + 6 * block;
+    for (int i = 0; i < 3; i++) {
+        v[i] = if_free(vertex, v[i], drive[i]);
+        x[i] = if_free(vertex, x[i], drive[3 + i] + (real)step->into * drive[i]);
+    }
+}
+
 bool CPU_FN(sim_vertices)(const SimPacked *p, const SimStep *step, size_t first, size_t last) {
     const real dt = (real)p->dt;
     Num bad = num_all(0); // stays 0 while all are finite
@@ -103,10 +114,10 @@ bool CPU_FN(sim_vertices)(const SimPacked *p, const SimStep *step, size_t first,
         if (step->total) lanes_write((real *)step->total + b * SIM_LANES * SIM_QUAD, SIM_QUAD, f);
         for (int i = 0; i < 3; i++) {
             v[i] += dt * (vertex->inverse_mass * f[i] + vertex->gravity[i]);
-            if (p->drive) v[i] = if_free(vertex, v[i], ((const Num *)p->drive)[3 * b + (size_t)i]);
             x[i] += dt * v[i];
-            bad += x[i] - x[i] + (v[i] - v[i]);
         }
+        if (p->drive) go_driven(p, step, b, x, v);
+        for (int i = 0; i < 3; i++) bad += x[i] - x[i] + (v[i] - v[i]);
         lanes_write(to, SIM_RECORD, x);
         lanes_write(to + SIM_QUAD, SIM_RECORD, v);
     }

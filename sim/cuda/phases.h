@@ -213,6 +213,16 @@ static __device__ inline void contacts_back(const SimPacked &p, const SimBack &b
     }
 }
 
+// A fixed vertex goes as it is driven. Its place follows from that at the begin of the control interval, since many
+// small steps would be rounded away.
+static __device__ inline void go_driven(const SimPacked &p, const SimStep &step, size_t i, Num x[3], Num v[3]) {
+    const real *drive = static_cast<const real *>(p.drive);
+    UNROLL_LOOP(c, 3) {
+        v[c] = drive[field_at(6, c, i)];
+        x[c] = drive[field_at(6, 3 + c, i)] + static_cast<real>(step.into) * v[c];
+    }
+}
+
 static __global__ void vertices(SimDevicePacked a, SimStep step, unsigned long long number) {
     if (*a.bad_step < number) return;
     const SimPacked &p = a.packed;
@@ -234,10 +244,10 @@ static __global__ void vertices(SimDevicePacked a, SimStep step, unsigned long l
         if (step.total) write_quad(step.total, i, f);
         UNROLL_LOOP(c, 3) {
             v[c] += dt * (vertex.inverse_mass * f[c] + vertex.gravity[c]);
-            if (p.drive && !(vertex.inverse_mass > 0)) v[c] = static_cast<const real *>(p.drive)[field_at(3, c, i)];
             x[c] += dt * v[c];
-            off += (x[c] - x[c]) + (v[c] - v[c]);
         }
+        if (p.drive && !(vertex.inverse_mass > 0)) go_driven(p, step, i, x, v);
+        UNROLL_LOOP(c, 3) off += (x[c] - x[c]) + (v[c] - v[c]);
         write_record(step.next, i, x, v);
         if (!(off == 0)) atomicMin(a.bad_step, number);
     }
