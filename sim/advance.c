@@ -43,7 +43,7 @@ void sim_advance(SimTeam *team, int thread, size_t first, size_t last) {
     const size_t *chunks = sim->chunks[thread], *blocks = sim->blocks[thread];
     if (thread == 0 && first == 0) hand_out_frame(team, 0);
     for (size_t n = first; n < last; n++) {
-        SimStep step = sim_step_of(&sim->states, sim->slots, n, sim_into(run, sim->model.dt, n));
+        SimStep step = sim_step_of(sim, run, sim->slots, n);
         if (sim_is_controlled(run) && (n == first || n % run->control_every == 0))
             sim_pack_controls(sim, run, n / run->control_every, thread);
         sim->backend->forces(&sim->packed, &step, chunks[0], chunks[1]);

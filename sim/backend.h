@@ -16,6 +16,7 @@
 typedef enum SimKind { SIM_KIND_SPRING, SIM_KIND_TET, SIM_KIND_HINGE, SIM_KINDS } SimKind;
 
 enum { SIM_CHUNK_ELEMENTS = 256, SIM_CHUNK_VERTICES = 4 * SIM_CHUNK_ELEMENTS, SIM_RECORD = 8, SIM_QUAD = 4 };
+enum { SIM_FORCE_FIELDS = 3, SIM_DRIVE_FIELDS = 6 };
 
 typedef struct SimChunk {
     SimKind kind;
@@ -87,9 +88,9 @@ typedef struct SimPacked {
     void *activation;                    // (tet blocks) reals x lanes, or NULL
     void *vertex;                        // (vertex_blocks) SimVertex
     void *contact;                       // (vertex_blocks, planes) SimContact
-    void *force;                         // (vertex_blocks, 3) external force, or NULL
-    void *drive;                         // (vertex_blocks, 6) of fixed vertices: velocity, and place when the control
-                                         // interval begins; or NULL
+    void *force;                         // (vertex_blocks, SIM_FORCE_FIELDS) external force, or NULL
+    void *drive;                         // (vertex_blocks, SIM_DRIVE_FIELDS) of fixed vertices: velocity, and place at
+                                         // the start of the control interval; or NULL
     const double (*plane)[4];            // unit normal, offset
     size_t planes;
     SimTouching touching;
@@ -108,7 +109,7 @@ typedef struct SimStep {
     void *total; // (vertices, SIM_QUAD): force on each vertex without gravity, for the adjoint and for rigid bodies; or
                  // NULL
     bool touch;  // touching.sum has forces
-    double into; // seconds from the begin of the control interval to the end of the step
+    double into; // seconds from the start of the control interval to the end of the step
 } SimStep;
 
 // The adjoint of a step: `adjoint` holds dLoss/d(record) after it, less what `slots` and `loss` hold, and gets that

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { TET_FIELDS = 14, TET_ACT = 13, DRIVE_FIELDS = 6 };
+enum { TET_FIELDS = 14, TET_ACT = 13 };
 
 // Rows of B*N (or B*tets) of one control interval.
 static size_t vertex_rows(const Sim *sim) { return sim->topology.vertices; }
@@ -38,44 +38,43 @@ Status sim_place_driven(Sim *sim, const SimRun *run, Error *err) {
     return STATUS_OK;
 }
 
-// Rows `from` (B*N,3) of an interval into three of the packed array's fields, from `first` on.
-static void pack_vertices(const Sim *sim, const double *from, int thread, size_t fields, size_t first, void *to) {
-    for (size_t i = 0; i < vertex_rows(sim) && from; i++) {
+// Interval c of `all` (C,B*N,3), or NULL, into three of the packed array's fields, from `first` on.
+static void pack_vertices(const Sim *sim, const double *all, size_t c, int thread, size_t fields, size_t first,
+                          void *to) {
+    const size_t rows = vertex_rows(sim);
+    for (size_t i = 0; i < rows && all; i++) {
         const size_t vertex = (size_t)sim->topology.vertex_of[i];
         for (size_t k = 0; k < 3 && own_vertex(sim, thread, vertex); k++)
-            sim_put(sim, to, sim_field(sim, fields, first + k, vertex), from[3 * i + k]);
+            sim_put(sim, to, sim_field(sim, fields, first + k, vertex), all[3 * (c * rows + i) + k]);
     }
 }
 
-static void unpack_vertices(const Sim *sim, void *from, int thread, double *to) {
-    for (size_t i = 0; i < vertex_rows(sim) && to && from; i++) {
+// The gradient of one interval, which becomes 0, into interval c of `all`; either may be NULL.
+static void unpack_vertices(const Sim *sim, void *from, size_t c, int thread, double *all) {
+    const size_t rows = vertex_rows(sim);
+    for (size_t i = 0; i < rows && all && from; i++) {
         const size_t vertex = (size_t)sim->topology.vertex_of[i];
         for (size_t k = 0; k < 3 && own_vertex(sim, thread, vertex); k++) {
-            const size_t at = sim_field(sim, 3, k, vertex);
-            to[3 * i + k] = sim_get(sim, from, at);
+            const size_t at = sim_field(sim, SIM_FORCE_FIELDS, k, vertex);
+            all[3 * (c * rows + i) + k] = sim_get(sim, from, at);
             sim_put(sim, from, at, 0);
         }
     }
 }
 
-// Interval c of controls of particles, or NULL.
-static const double *interval(const Sim *sim, const double *controls, size_t c) {
-    return controls ? controls + 3 * c * vertex_rows(sim) : NULL;
-}
-
 void sim_pack_controls(const Sim *sim, const SimRun *run, size_t c, int thread) {
     size_t first, last, tets = sim->topology.elements[SIM_KIND_TET];
-    pack_vertices(sim, interval(sim, run->force, c), thread, 3, 0, sim->force);
-    pack_vertices(sim, interval(sim, run->drive, c), thread, DRIVE_FIELDS, 0, sim->drive);
-    pack_vertices(sim, interval(sim, sim->driven, c), thread, DRIVE_FIELDS, 3, sim->drive);
+    pack_vertices(sim, run->force, c, thread, SIM_FORCE_FIELDS, 0, sim->force);
+    pack_vertices(sim, run->drive, c, thread, SIM_DRIVE_FIELDS, 0, sim->drive);
+    pack_vertices(sim, sim->driven, c, thread, SIM_DRIVE_FIELDS, 3, sim->drive);
     own_tets(sim, thread, &first, &last);
     for (size_t i = first; i < last && run->activation; i++)
         sim_put(sim, sim->activation, i, run->activation[c * tets + (size_t)sim->topology.element_of[SIM_KIND_TET][i]]);
 }
 
 void sim_unpack_vertex_controls(const Sim *sim, const SimValues *gradient, size_t c, int thread) {
-    unpack_vertices(sim, sim->back.force, thread, (double *)interval(sim, gradient->of[SIM_FORCE], c));
-    unpack_vertices(sim, sim->back.drive, thread, (double *)interval(sim, gradient->of[SIM_DRIVE], c));
+    unpack_vertices(sim, sim->back.force, c, thread, gradient->of[SIM_FORCE]);
+    unpack_vertices(sim, sim->back.drive, c, thread, gradient->of[SIM_DRIVE]);
 }
 
 void sim_unpack_activations(const Sim *sim, const SimValues *gradient, size_t c, double *act, int thread) {

@@ -15,7 +15,7 @@ typedef struct Reverse {
     size_t room, first, count;        // the frames whose loss is on the device
     char *losses, *host;              // (room) records there, and where they are packed
     bool *any;                        // (room) the loss of a frame is not 0
-    char *force, *drive, *activation; // gradients of all control intervals, or NULL
+    char *force, *drive, *activation; // gradients of all control intervals, the first two of as many bytes, or NULL
 } Reverse;
 
 // ---- memory
@@ -68,8 +68,8 @@ static Status make_reverse(Sim *sim, const SimRun *run, Reverse *r, Error *err) 
         b->touch_sum = sim_device_memory(on, &on->run_memory, s->state_bytes);
         b->touch_values = zeroed(on, s->total_bytes);
     }
-    r->force = r->gradient->of[SIM_FORCE] && intervals ? zeroed(on, intervals * on->vertex_bytes) : NULL;
-    r->drive = r->gradient->of[SIM_DRIVE] && run->drive ? zeroed(on, intervals * on->vertex_bytes) : NULL;
+    r->force = r->gradient->of[SIM_FORCE] && intervals ? zeroed(on, intervals * on->force_bytes) : NULL;
+    r->drive = r->gradient->of[SIM_DRIVE] && run->drive ? zeroed(on, intervals * on->force_bytes) : NULL;
     r->activation = r->gradient->of[SIM_ACTIVATION] && intervals ? zeroed(on, intervals * on->activation_bytes) : NULL;
     r->host = arena_array(&sim->run_memory, r->room, s->state_bytes);
     r->any = arena_array(&sim->run_memory, r->room, sizeof *r->any);
@@ -109,8 +109,8 @@ static SimDeviceBack back_of(Sim *sim, const SimRun *run, Reverse *r, size_t n) 
     b.back.loss = frame_loss(sim, run, r, n + 1);
     b.back.last = n + 1 == run->steps;
     b.back.touch = sim->packed.touching.bodies && !b.back.last;
-    b.back.force = r->force ? r->force + c * on->vertex_bytes : NULL;
-    b.back.drive = r->drive ? r->drive + c * on->vertex_bytes : NULL;
+    b.back.force = r->force ? r->force + c * on->force_bytes : NULL;
+    b.back.drive = r->drive ? r->drive + c * on->force_bytes : NULL;
     b.activation = r->activation ? r->activation + c * on->activation_bytes : NULL;
     return b;
 }
@@ -169,8 +169,8 @@ static void fetch_controls(Sim *sim, const SimRun *run, const Reverse *r) {
     sim->back.force = r->force ? sim->force : NULL;
     sim->back.drive = r->drive ? sim->drive : NULL;
     for (size_t c = 0; c < sim_controls(run); c++) {
-        if (r->force) fetch(on, sim->force, r->force + c * on->vertex_bytes, on->vertex_bytes);
-        if (r->drive) fetch(on, sim->drive, r->drive + c * on->vertex_bytes, on->vertex_bytes);
+        if (r->force) fetch(on, sim->force, r->force + c * on->force_bytes, on->force_bytes);
+        if (r->drive) fetch(on, sim->drive, r->drive + c * on->force_bytes, on->force_bytes);
         sim_unpack_vertex_controls(sim, r->gradient, c, 0);
         if (!r->activation) continue;
         fetch(on, sim->activation, r->activation + c * on->activation_bytes, on->activation_bytes);

@@ -41,23 +41,24 @@ static Status copy_controls(Sim *sim, const SimRun *run, Error *err) {
     const SimTopology *t = &sim->topology;
     Device *device = on->device;
     const size_t bytes = (size_t)on->layout.real_bytes, intervals = sim_controls(run);
-    on->vertex_bytes = 3 * sim_padded(t) * bytes;
+    on->force_bytes = SIM_FORCE_FIELDS * sim_padded(t) * bytes;
+    on->drive_bytes = SIM_DRIVE_FIELDS * sim_padded(t) * bytes;
     on->activation_bytes = t->blocks[SIM_KIND_TET] * t->lanes * bytes;
-    on->force = run->force ? sim_device_memory(on, &on->run_memory, intervals * on->vertex_bytes) : NULL;
-    on->drive = run->drive ? sim_device_memory(on, &on->run_memory, intervals * 2 * on->vertex_bytes) : NULL;
+    on->force = run->force ? sim_device_memory(on, &on->run_memory, intervals * on->force_bytes) : NULL;
+    on->drive = run->drive ? sim_device_memory(on, &on->run_memory, intervals * on->drive_bytes) : NULL;
     on->activation = run->activation ? sim_device_memory(on, &on->run_memory, intervals * on->activation_bytes) : NULL;
-    sim->force = arena_alloc(&sim->run_memory, on->vertex_bytes);
-    sim->drive = arena_alloc(&sim->run_memory, 2 * on->vertex_bytes);
+    sim->force = arena_alloc(&sim->run_memory, on->force_bytes);
+    sim->drive = arena_alloc(&sim->run_memory, on->drive_bytes);
     sim->activation = arena_alloc(&sim->run_memory, on->activation_bytes);
     if (!sim->force || !sim->drive || !sim->activation)
         return error_set(err, STATUS_FAILED, "out of memory for the controls of %zu particles", t->vertices);
-    memset(sim->force, 0, on->vertex_bytes); // padding
-    memset(sim->drive, 0, 2 * on->vertex_bytes);
+    memset(sim->force, 0, on->force_bytes); // padding
+    memset(sim->drive, 0, on->drive_bytes);
     memset(sim->activation, 0, on->activation_bytes);
     for (size_t c = 0; c < intervals && sim_is_controlled(run) && !device->failed; c++) {
         sim_pack_controls(sim, run, c, 0);
-        upload_interval(on, on->force, c, sim->force, on->vertex_bytes);
-        upload_interval(on, on->drive, c, sim->drive, 2 * on->vertex_bytes);
+        upload_interval(on, on->force, c, sim->force, on->force_bytes);
+        upload_interval(on, on->drive, c, sim->drive, on->drive_bytes);
         upload_interval(on, on->activation, c, sim->activation, on->activation_bytes);
     }
     return STATUS_OK;
@@ -86,8 +87,8 @@ static Status begin(Sim *sim, const SimRun *run, Error *err) {
 SimDevicePacked sim_device_packed(const SimOnDevice *on, const SimRun *run, size_t n) {
     const size_t c = run->control_every ? n / run->control_every : 0;
     SimDevicePacked out = on->packed;
-    out.packed.force = on->force ? (char *)on->force + c * on->vertex_bytes : NULL;
-    out.packed.drive = on->drive ? (char *)on->drive + c * 2 * on->vertex_bytes : NULL;
+    out.packed.force = on->force ? (char *)on->force + c * on->force_bytes : NULL;
+    out.packed.drive = on->drive ? (char *)on->drive + c * on->drive_bytes : NULL;
     out.packed.activation = on->activation ? (char *)on->activation + c * on->activation_bytes : NULL;
     return out;
 }
@@ -96,7 +97,7 @@ Status sim_device_advance(Sim *sim, const SimRun *run, size_t first, size_t last
     SimOnDevice *on = sim->on_device;
     for (size_t n = first; n < last && !on->device->failed; n++) {
         const SimDevicePacked packed = sim_device_packed(on, run, n);
-        SimStep step = sim_step_of(&sim->states, on->slots, n, sim_into(run, sim->model.dt, n));
+        SimStep step = sim_step_of(sim, run, on->slots, n);
         step.touch = packed.packed.touching.bodies > 0;
         on->phases->step(on->device, &packed, &step, n + 1);
         if (stop_requested()) return stop_error(err);

@@ -15,9 +15,9 @@ typedef struct SimOnDevice {
     Arena memory, run_memory; // of the device: kept from the first sim_set on; of a rollout
     SimDevicePacked packed;
     void *slots;
-    SimDeviceBack back;                    // gradients, once sim_adjoint has run
-    void *force, *drive, *activation;      // of all control intervals, or NULL
-    size_t vertex_bytes, activation_bytes; // of one, force or drive; of one
+    SimDeviceBack back;                                // gradients, once sim_adjoint has run
+    void *force, *drive, *activation;                  // of all control intervals, or NULL
+    size_t force_bytes, drive_bytes, activation_bytes; // of one
 } SimOnDevice;
 
 // Makes `sim` one of the device, before its topology is made. False without memory.

@@ -19,15 +19,15 @@ static Status allocate_states(Sim *sim, const SimRun *run, Error *err) {
     s->start = arena_array(&sim->run_memory, sim_starts(s), s->state_bytes);
     s->trajectory = arena_array(&sim->run_memory, sim_trajectory(s), s->state_bytes);
     s->totals = arena_array(&sim->run_memory, sim_totals(s), s->total_bytes);
-    sim->force = run->force ? arena_array(&sim->run_memory, 3 * padded, bytes) : NULL;
-    sim->drive = run->drive ? arena_array(&sim->run_memory, 6 * padded, bytes) : NULL;
+    sim->force = run->force ? arena_array(&sim->run_memory, SIM_FORCE_FIELDS * padded, bytes) : NULL;
+    sim->drive = run->drive ? arena_array(&sim->run_memory, SIM_DRIVE_FIELDS * padded, bytes) : NULL;
     sim->activation = run->activation ? arena_array(&sim->run_memory, t->blocks[SIM_KIND_TET] * t->lanes, bytes) : NULL;
     if (!s->start || !s->trajectory || !s->totals || (run->force && !sim->force) || (run->drive && !sim->drive) ||
         (run->activation && !sim->activation))
         return error_set(err, STATUS_FAILED, "out of memory for the states of %zu steps of %zu particles", run->steps,
                          t->vertices);
-    if (sim->force) memset(sim->force, 0, 3 * padded * bytes); // padding
-    if (sim->drive) memset(sim->drive, 0, 6 * padded * bytes);
+    if (sim->force) memset(sim->force, 0, SIM_FORCE_FIELDS * padded * bytes); // padding
+    if (sim->drive) memset(sim->drive, 0, SIM_DRIVE_FIELDS * padded * bytes);
     if (sim->activation) memset(sim->activation, 0, t->blocks[SIM_KIND_TET] * t->lanes * bytes);
     sim->packed.force = sim->force;
     sim->packed.drive = sim->drive;

@@ -110,10 +110,6 @@ typedef struct SimRun {
 
 static inline size_t sim_frames(const SimRun *run) { return run->steps / run->every + 1; }
 static inline bool sim_is_controlled(const SimRun *run) { return run->force || run->activation || run->drive; }
-// Seconds from the begin of the control interval to the end of step n.
-static inline double sim_into(const SimRun *run, double dt, size_t n) {
-    return run->control_every ? (double)(n % run->control_every + 1) * dt : 0;
-}
 static inline size_t sim_controls(const SimRun *run) {
     return run->control_every ? (run->steps + run->control_every - 1) / run->control_every : 0;
 }

@@ -17,13 +17,14 @@ static inline size_t sim_starts(const SimStates *s) { return s->segments ? s->se
 static inline size_t sim_trajectory(const SimStates *s) { return s->segments ? s->segment - 1 : 2; }
 static inline size_t sim_totals(const SimStates *s) { return s->segments ? s->segment : s->has_total; }
 
-// `into`: as in SimStep.
-static inline SimStep sim_step_of(const SimStates *s, void *slots, size_t n, double into) {
+// Step n of the run, without touches.
+static inline SimStep sim_step_of(const Sim *sim, const SimRun *run, void *slots, size_t n) {
+    const SimStates *s = &sim->states;
     return (SimStep){.state = sim_state(s, n),
                      .next = sim_state(s, n + 1),
                      .slots = slots,
-                     .into = into,
-                     .total = !sim_totals(s) ? NULL : s->totals + n % sim_totals(s) * s->total_bytes};
+                     .total = !sim_totals(s) ? NULL : s->totals + n % sim_totals(s) * s->total_bytes,
+                     .into = run->control_every ? (double)(n % run->control_every + 1) * sim->model.dt : 0};
 }
 
 // dLoss/d(state) of frame f as records, for the vertices first .. last-1; false when all of it is 0.

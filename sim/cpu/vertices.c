@@ -80,11 +80,11 @@ static void rigids_between(const SimPacked *p, size_t first, size_t last, size_t
     for (*end = *begin; *end < p->rigids && (size_t)p->rigid[*end].vertex < last * SIM_LANES;) ++*end;
 }
 
-// A fixed vertex goes as it is driven. Its place follows from that at the begin of the control interval, since many
+// A fixed vertex goes as it is driven. Its place follows from that at the start of the control interval, since many
 // small steps would be rounded away.
 LANES_INLINE void go_driven(const SimPacked *p, const SimStep *step, size_t block, Num x[3], Num v[3]) {
     const SimVertex *vertex = (const SimVertex *)p->vertex + block;
-    const Num *drive = (const Num *)p->drive + 6 * block;
+    const Num *drive = (const Num *)p->drive + SIM_DRIVE_FIELDS * block;
     for (int i = 0; i < 3; i++) {
         v[i] = if_free(vertex, v[i], drive[i]);
         x[i] = if_free(vertex, x[i], drive[3 + i] + (real)step->into * drive[i]);

@@ -213,13 +213,13 @@ static __device__ inline void contacts_back(const SimPacked &p, const SimBack &b
     }
 }
 
-// A fixed vertex goes as it is driven. Its place follows from that at the begin of the control interval, since many
+// A fixed vertex goes as it is driven. Its place follows from that at the start of the control interval, since many
 // small steps would be rounded away.
 static __device__ inline void go_driven(const SimPacked &p, const SimStep &step, size_t i, Num x[3], Num v[3]) {
     const real *drive = static_cast<const real *>(p.drive);
     UNROLL_LOOP(c, 3) {
-        v[c] = drive[field_at(6, c, i)];
-        x[c] = drive[field_at(6, 3 + c, i)] + static_cast<real>(step.into) * v[c];
+        v[c] = drive[field_at(SIM_DRIVE_FIELDS, c, i)];
+        x[c] = drive[field_at(SIM_DRIVE_FIELDS, 3 + c, i)] + static_cast<real>(step.into) * v[c];
     }
 }
 
