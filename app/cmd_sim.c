@@ -23,12 +23,12 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
                     "ground",
                     scene->path);
     const RecordInside inside = record_start(scene);
-    if (inside.share > 0.02)
+    if (inside.share > RECORD_INSIDE_MOST)
         log_warning(&line->log, "%s: %s starts %.2g m inside another object, which pushes it out", scene->path,
                     inside.object->name, inside.deep);
     const SceneObject *lowest;
     const double below = record_below(scene, &lowest);
-    if (below > 1e-3)
+    if (below > RECORD_BELOW_MOST)
         log_warning(&line->log, "%s: %s starts %.2g m below a plane, which pushes it out", scene->path, lowest->name,
                     below);
     for (size_t i = 0; i < scene->object_count; i++)

@@ -9,16 +9,16 @@
 #include <stdlib.h>
 
 enum { DRAWS = 1000, SENTENCE_SIZE = 256 };
-#define SHARE 0.02 // of the distance between particles: so deep may an object be inside something
 
 // Whether all starts apart; else why not.
 static bool starts_apart(const SimScene *scene, char why[SENTENCE_SIZE]) {
     const RecordInside inside = record_start(scene);
     const SceneObject *lowest;
     const double below = record_below(scene, &lowest);
-    if (inside.share > SHARE)
+    if (inside.share > RECORD_INSIDE_MOST)
         snprintf(why, SENTENCE_SIZE, "%s starts %.2g m inside another object", inside.object->name, inside.deep);
-    else if (below > 1e-3) snprintf(why, SENTENCE_SIZE, "%s starts %.2g m below a plane", lowest->name, below);
+    else if (below > RECORD_BELOW_MOST)
+        snprintf(why, SENTENCE_SIZE, "%s starts %.2g m below a plane", lowest->name, below);
     else return true;
     return false;
 }

@@ -13,6 +13,11 @@ typedef struct RecordInside {
     double deep, share;
 } RecordInside;
 
+// What starts deeper is told of: inside another object, as a share of the distance between particles; below a plane, in
+// metres.
+#define RECORD_INSIDE_MOST 0.02
+#define RECORD_BELOW_MOST 1e-3
+
 // Raises *worst by what `gap` (N) of sim_touching says.
 void record_note_inside(const SimScene *scene, const double *gap, RecordInside *worst);
 

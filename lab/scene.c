@@ -64,10 +64,6 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
     return STATUS_OK;
 }
 
-static Status need(const ArgumentReader *reader, const YamlNode *node, YamlKind kind, const char *expected) {
-    return node->kind == kind && node->count ? STATUS_OK : argument_wrong(reader, node, expected);
-}
-
 // ---- contacts
 
 static Status read_contact(const ArgumentReader *reader, const YamlNode *node, SceneContact *out) {
@@ -89,7 +85,7 @@ static Status read_contact(const ArgumentReader *reader, const YamlNode *node, S
 
 static Status read_contacts(const ArgumentReader *reader, SceneHead *head) {
     if (!head->contacts) return STATUS_OK;
-    Status status = need(reader, head->contacts, YAML_MAP, "a map of contact materials {rubber: {k_e: ..}}");
+    Status status = scene_need(reader, head->contacts, YAML_MAP, "a map of contact materials {rubber: {k_e: ..}}");
     if (status != STATUS_OK) return status;
     head->contact = calloc(head->contacts->count, sizeof *head->contact);
     if (!head->contact) return scene_no_memory(reader);
@@ -150,7 +146,7 @@ static Status read_plane(const ArgumentReader *reader, const SceneHead *head, co
 static Status read_planes(const ArgumentReader *reader, const SceneHead *head) {
     SimModel *model = &head->scene->model;
     if (!head->planes) return STATUS_OK;
-    Status status = need(reader, head->planes, YAML_LIST, "a list of planes [{normal: .., offset: ..}]");
+    Status status = scene_need(reader, head->planes, YAML_LIST, "a list of planes [{normal: .., offset: ..}]");
     SimPlane *planes = status == STATUS_OK ? calloc(head->planes->count, sizeof *planes) : NULL;
     if (status == STATUS_OK && !planes) return scene_no_memory(reader);
     model->plane = planes;
@@ -163,7 +159,7 @@ static Status read_planes(const ArgumentReader *reader, const SceneHead *head) {
 // ---- objects
 
 static Status read_parts(const ArgumentReader *reader, SceneHead *head) {
-    Status status = need(reader, head->objects, YAML_MAP, "a map of objects {ball: {sphere: ..}}");
+    Status status = scene_need(reader, head->objects, YAML_MAP, "a map of objects {ball: {sphere: ..}}");
     if (status == STATUS_OK && head->objects->count > SCENE_OBJECTS_MAX)
         status = argument_error(reader, head->objects, "more than %d objects", SCENE_OBJECTS_MAX);
     if (status != STATUS_OK) return status;

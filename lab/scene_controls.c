@@ -80,10 +80,10 @@ static void apply(SimScene *scene, const SceneControl *control) {
 Status scene_read_controls(const ArgumentReader *reader, SceneHead *head) {
     const YamlNode *list = head->controls;
     if (!list) return STATUS_OK;
-    if (list->kind != YAML_LIST || !list->count)
-        return argument_wrong(reader, list, "a list of controls [{object: .., force: ..}]");
+    Status status = scene_need(reader, list, YAML_LIST, "a list of controls [{object: .., force: ..}]");
+    if (status != STATUS_OK) return status;
     head->control = calloc(list->count, sizeof *head->control);
-    Status status = head->control ? STATUS_OK : scene_no_memory(reader);
+    if (!head->control) return scene_no_memory(reader);
     for (const YamlNode *node = list->child; node && status == STATUS_OK; node = node->next) {
         SceneControl *control = &head->control[head->control_count++];
         status = read_control(reader, head->scene, node, control);
@@ -104,11 +104,12 @@ static void motion_of(const SceneHead *head, const SceneObject *object, long f, 
     }
 }
 
-static void middle_of(const SimScene *scene, const SceneObject *object, const double *place, double out[3]) {
-    const double count = (double)fixed_count(scene, object);
+static void middle_of(const SimScene *scene, const SceneObject *object, size_t count, const double *place,
+                      double out[3]) {
     for (int c = 0; c < 3; c++) out[c] = 0;
     for (size_t i = 0; i < object->particles; i++)
-        for (size_t c = 0; c < 3 && scene->model.fixed[object->particle + i]; c++) out[c] += place[3 * i + c] / count;
+        for (size_t c = 0; c < 3 && scene->model.fixed[object->particle + i]; c++)
+            out[c] += place[3 * i + c] / (double)count;
 }
 
 // Velocities of an object's fixed particles, which take them along its motion to where each frame ends. `place`
@@ -116,10 +117,11 @@ static void middle_of(const SimScene *scene, const SceneObject *object, const do
 static void drive_object(const SceneHead *head, const SceneObject *object, double *place) {
     const SimScene *scene = head->scene;
     const double T = scene->frame_time;
-    for (long f = 0; f < scene->frames; f++) {
+    const size_t count = fixed_count(scene, object);
+    for (long f = 0; f < scene->frames && count; f++) {
         double velocity[3], spin[3], angle[3], turn[9], middle[3];
         motion_of(head, object, f, velocity, spin);
-        middle_of(scene, object, place, middle);
+        middle_of(scene, object, count, place, middle);
         for (int c = 0; c < 3; c++) angle[c] = T * spin[c];
         rigid_turn(angle, turn);
         for (size_t i = 0; i < object->particles; i++) {

@@ -93,6 +93,12 @@ Status scene_read_values(const ArgumentReader *reader, const SceneHead *head);
 // Fills scene->picture, after scene_fill.
 Status scene_read_picture(const ArgumentReader *reader, const SceneHead *head);
 
+// That an entry is a list or a map which is not empty.
+static inline Status scene_need(const ArgumentReader *reader, const YamlNode *node, YamlKind kind,
+                                const char *expected) {
+    return node->kind == kind && node->count ? STATUS_OK : argument_wrong(reader, node, expected);
+}
+
 static inline Status scene_no_memory(const ArgumentReader *reader) {
     return error_set(reader->err, STATUS_FAILED, "%s: out of memory for the scene", reader->name);
 }

@@ -111,8 +111,7 @@ static Status check_places(const ArgumentReader *reader, const SimScene *scene, 
 static Status read_object(const ArgumentReader *reader, SimScene *scene, const YamlNode *node) {
     const SceneObject *object = NULL;
     Status status = scene_find_object(reader, scene, node, node->key, &object);
-    if (status == STATUS_OK && (node->kind != YAML_MAP || !node->count))
-        status = argument_wrong(reader, node, "a map of values {mass: [..]}");
+    if (status == STATUS_OK) status = scene_need(reader, node, YAML_MAP, "a map of values {mass: [..]}");
     for (const YamlNode *entry = status == STATUS_OK ? node->child : NULL; entry && status == STATUS_OK;
          entry = entry->next)
         status = read_value(reader, scene, object, entry);
@@ -122,10 +121,9 @@ static Status read_object(const ArgumentReader *reader, SimScene *scene, const Y
 
 Status scene_read_values(const ArgumentReader *reader, const SceneHead *head) {
     const YamlNode *values = head->values;
-    Status status = STATUS_OK;
-    if (values && (values->kind != YAML_MAP || !values->count))
-        return argument_wrong(reader, values, "a map of objects {ball: {mass: [..]}}");
-    for (const YamlNode *node = values ? values->child : NULL; node && status == STATUS_OK; node = node->next)
+    if (!values) return STATUS_OK;
+    Status status = scene_need(reader, values, YAML_MAP, "a map of objects {ball: {mass: [..]}}");
+    for (const YamlNode *node = values->child; node && status == STATUS_OK; node = node->next)
         status = read_object(reader, head->scene, node);
     return status;
 }
