@@ -5,31 +5,10 @@
 #include <math.h>
 #include <sys/stat.h>
 
-// Where the motions of a body take a point, which lies at `x` at the present, by the end of step `steps`; each step is
-// there once.
-static void follow(const RolloutFile *file, int32_t body, int32_t steps, const double x[3], double out[3]) {
-    memcpy(out, x, 3 * sizeof *out);
-    for (int32_t step = 1; step <= steps; step++) {
-        size_t found = 0;
-        for (size_t k = 0; k < file->drives.count; k++) {
-            if (file->drives.body[k] != body || file->drives.step[k] != step) continue;
-            pose_apply(file->drives.motion + 16 * k, out, out);
-            found++;
-        }
-        assert_int_equal(found, 1);
-    }
-}
-
 static void assert_goes(const RolloutFile *file, int32_t body, int32_t steps, const double x[3], const double to[3]) {
     double found[3];
     follow(file, body, steps, x, found);
     for (int c = 0; c < 3; c++) assert_close(found[c], to[c], 1e-9, 0);
-}
-
-static size_t steps_of(const RolloutFile *file, int32_t body) {
-    size_t count = 0;
-    for (size_t k = 0; k < file->drives.count; k++) count += file->drives.body[k] == body;
-    return count;
 }
 
 #define STRAIGHT "drive: {label: red, velocity: [2, 0, -1], steps: 3}" // .1 and -.05 m a step

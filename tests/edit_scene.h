@@ -116,4 +116,26 @@ static inline size_t edit_scene_labelled(const RolloutSet *set, int label) {
     return count;
 }
 
+// Where the motions of a body take a point, which lies at `x` at the present, by the end of step `steps`; each step is
+// there once.
+static inline void follow(const RolloutFile *file, int32_t body, int32_t steps, const double x[3], double out[3]) {
+    memcpy(out, x, 3 * sizeof *out);
+    for (int32_t step = 1; step <= steps; step++) {
+        size_t found = 0;
+        for (size_t k = 0; k < file->drives.count; k++) {
+            if (file->drives.body[k] != body || file->drives.step[k] != step) continue;
+            pose_apply(file->drives.motion + 16 * k, out, out);
+            found++;
+        }
+        assert_int_equal(found, 1);
+    }
+}
+
+// In how many steps a body is driven.
+static inline size_t steps_of(const RolloutFile *file, int32_t body) {
+    size_t count = 0;
+    for (size_t k = 0; k < file->drives.count; k++) count += file->drives.body[k] == body;
+    return count;
+}
+
 #endif

@@ -8,26 +8,6 @@ enum { STEPS = 16 };
 #define DT 0.05
 #define LOW 0.2 // of the blocks
 
-// Where the noted motions of a body take a point by the end of step `steps`; each step is there once.
-static void follow(const RolloutFile *file, int32_t body, int32_t steps, const double x[3], double out[3]) {
-    memcpy(out, x, 3 * sizeof *out);
-    for (int32_t step = 1; step <= steps; step++) {
-        size_t found = 0;
-        for (size_t k = 0; k < file->drives.count; k++) {
-            if (file->drives.body[k] != body || file->drives.step[k] != step) continue;
-            pose_apply(file->drives.motion + 16 * k, out, out);
-            found++;
-        }
-        assert_int_equal(found, 1);
-    }
-}
-
-static size_t steps_of(const RolloutFile *file, int32_t body) {
-    size_t count = 0;
-    for (size_t k = 0; k < file->drives.count; k++) count += file->drives.body[k] == body;
-    return count;
-}
-
 // Where a corner of the red block is after so many steps, from (-.5, 0, .2).
 static const double corner[3] = {-0.5, 0, LOW};
 static void corner_at(const RolloutFile *file, int32_t steps, double out[3]) { follow(file, RED, steps, corner, out); }

@@ -2,38 +2,7 @@
 // Objects of scene files that meet: a ball on cloth, cloth over a box, solids on one another, and cloth on itself.
 #include "lab/scene.h"
 
-#include "tests/test.h"
-
-typedef struct Movie {
-    SimScene scene;
-    size_t frames, row;
-    double *position;
-} Movie;
-
-static void play(Movie *m, const char *text) {
-    Error err;
-    Sim *sim;
-    assert_status_ok(scene_parse(text, strlen(text), "s.yaml", ".", &m->scene, &err), err);
-    SimRun run = scene_run(&m->scene);
-    SimOptions options = scene_options(&m->scene);
-    options.threads = 1;
-    m->frames = sim_frames(&run);
-    m->row = 3 * m->scene.model.particles;
-    m->position = malloc(m->frames * m->row * sizeof(double));
-    assert_non_null(m->position);
-    SimArrays arrays = {.row = m->row, .position = m->position};
-    run.keep = sim_keep_arrays, run.context = &arrays;
-    assert_true(m->scene.model.dt < sim_stable_step(&m->scene.model, &m->scene.values));
-    assert_status_ok(sim_open(&m->scene.model, &options, &sim, &err), err);
-    assert_status_ok(sim_set(sim, &m->scene.values, &err), err);
-    assert_status_ok(sim_rollout(sim, &run, &err), err);
-    sim_close(sim);
-}
-
-static void end(Movie *m) {
-    scene_free(&m->scene);
-    free(m->position);
-}
+#include "tests/lab_movie.h"
 
 static const double *object_at(const Movie *m, size_t frame, size_t object) {
     return m->position + frame * m->row + 3 * m->scene.objects[object].particle;
@@ -85,7 +54,7 @@ static void test_ball_on_cloth(void **state) {
             at += (size_t)snprintf(text + at, sizeof text - at, "%s%d", i ? ", " : "", i);
     snprintf(text + at, sizeof text - at, "]}\n");
     Movie m;
-    play(&m, text);
+    movie_play(&m, text);
     double lowest = 9;
     for (size_t f = 0; f < m.frames; f++)
         for (size_t i = 0; i < m.scene.objects[0].particles; i++) {
@@ -94,20 +63,21 @@ static void test_ball_on_cloth(void **state) {
             lowest = fmin(lowest, x[2]);
         }
     assert_true(lowest < -0.02); // the cloth gave way
-    end(&m);
+    movie_end(&m);
 }
 
 // A cloth falls over a box: it lies on it and hangs down around it, and no particle gets into the box.
 static void test_cloth_over_box(void **state) {
     (void)state;
     Movie m;
-    play(&m, HEAD "contacts:\n  solid: {k_e: 200, k_d: 0.1, k_f: 0.1, mu: 0.5, fade: 0.005}\n"
-                  "  cloth: {k_e: 20, k_d: 0.01, k_f: 0.01, mu: 0.5, fade: 0.005, margin: 0.01}\n"
-                  "objects:\n"
-                  "  box: {box: {size: [0.3, 0.3, 0.3], cells: [2, 2, 2]}, density: 300,\n"
-                  "    solid: {young: 1e5, poisson: 0.3, k_d: 5}, fixed: {min: [-1, -1, -1], max: [1, 1, 1]}}\n"
-                  "  cloth: {cloth: {size: [0.6, 0.6], cells: [16, 16]}, density: 0.4, position: [0.02, 0.01, 0.2],\n"
-                  "    springs: {k_e: 60, k_d: 0.02}, bending: {k_e: 1e-4, k_d: 1e-6}, contact: cloth}\n");
+    movie_play(&m,
+               HEAD "contacts:\n  solid: {k_e: 200, k_d: 0.1, k_f: 0.1, mu: 0.5, fade: 0.005}\n"
+                    "  cloth: {k_e: 20, k_d: 0.01, k_f: 0.01, mu: 0.5, fade: 0.005, margin: 0.01}\n"
+                    "objects:\n"
+                    "  box: {box: {size: [0.3, 0.3, 0.3], cells: [2, 2, 2]}, density: 300,\n"
+                    "    solid: {young: 1e5, poisson: 0.3, k_d: 5}, fixed: {min: [-1, -1, -1], max: [1, 1, 1]}}\n"
+                    "  cloth: {cloth: {size: [0.6, 0.6], cells: [16, 16]}, density: 0.4, position: [0.02, 0.01, 0.2],\n"
+                    "    springs: {k_e: 60, k_d: 0.02}, bending: {k_e: 1e-4, k_d: 1e-6}, contact: cloth}\n");
     const size_t last = m.frames - 1;
     for (size_t f = 0; f < m.frames; f++)
         for (size_t i = 0; i < m.scene.objects[1].particles; i++) {
@@ -117,21 +87,21 @@ static void test_cloth_over_box(void **state) {
     const double *x = object_at(&m, last, 1);
     assert_close(x[3 * (17 * 8 + 8) + 2], 0.152, 0.005, 0); // the middle, above the box by some of the margin
     assert_true(x[2] < 0.05 && x[3 * 16 + 2] < 0.05);       // corners hang
-    end(&m);
+    movie_end(&m);
 }
 
 // Three boxes on one another, on the ground, stay a tower; each is at rest at its height.
 static void test_tower(void **state) {
     (void)state;
     Movie m;
-    play(&m,
-         HEAD "contacts: {c: {k_e: 1000, k_d: 5, k_f: 20, mu: 0.6, fade: 0.002}}\nplanes: [{}]\nobjects:\n"
-              "  low: {box: {size: [0.2, 0.2, 0.1], cells: [2, 2, 1]}, density: 300, position: [0, 0, 0.05],\n"
-              "    solid: {young: 2e5, poisson: 0.3, k_d: 20}}\n"
-              "  middle: {box: {size: [0.13, 0.13, 0.1], cells: [1, 1, 1]}, density: 300, position: [0.01, 0, 0.15],\n"
-              "    solid: {young: 2e5, poisson: 0.3, k_d: 20}, rotation: {axis: [0, 0, 1], angle: 20}}\n"
-              "  high: {box: {size: [0.08, 0.08, 0.1], cells: [1, 1, 1]}, density: 300, position: [0.01, 0, 0.25],\n"
-              "    solid: {young: 2e5, poisson: 0.3, k_d: 20}}\n");
+    movie_play(&m, HEAD
+               "contacts: {c: {k_e: 1000, k_d: 5, k_f: 20, mu: 0.6, fade: 0.002}}\nplanes: [{}]\nobjects:\n"
+               "  low: {box: {size: [0.2, 0.2, 0.1], cells: [2, 2, 1]}, density: 300, position: [0, 0, 0.05],\n"
+               "    solid: {young: 2e5, poisson: 0.3, k_d: 20}}\n"
+               "  middle: {box: {size: [0.13, 0.13, 0.1], cells: [1, 1, 1]}, density: 300, position: [0.01, 0, 0.15],\n"
+               "    solid: {young: 2e5, poisson: 0.3, k_d: 20}, rotation: {axis: [0, 0, 1], angle: 20}}\n"
+               "  high: {box: {size: [0.08, 0.08, 0.1], cells: [1, 1, 1]}, density: 300, position: [0.01, 0, 0.25],\n"
+               "    solid: {young: 2e5, poisson: 0.3, k_d: 20}}\n");
     for (size_t o = 0; o < 3; o++) {
         const double low = mean(&m, m.frames - 5, o, 2), z = mean(&m, m.frames - 1, o, 2);
         assert_close(z, 0.05 + 0.1 * (double)o, 0.02, 0);
@@ -139,7 +109,7 @@ static void test_tower(void **state) {
         for (size_t axis = 0; axis < 2; axis++)
             assert_close(mean(&m, m.frames - 1, o, axis), mean(&m, 0, o, axis), 5e-3, 0);
     }
-    end(&m);
+    movie_end(&m);
 }
 
 // A strip of cloth is folded over its own fixed half; without a margin it falls through it.
@@ -172,12 +142,12 @@ static void test_fold(void **state) {
         const char *gap = strstr(text, "%s");
         snprintf(whole, sizeof whole, "%.*s%s%s", (int)(gap - text), text, fixed, gap + 2);
         Movie m;
-        play(&m, whole);
+        movie_play(&m, whole);
         double lowest = 9;
         for (size_t f = 0; f < 9; f++) // over the fixed half, before it slides down from it
             for (size_t i = 0; i < ROWS; i++) lowest = fmin(lowest, object_at(&m, f, 0)[3 * (ROWS * 14 + i) + 2]);
         assert_true(margin ? lowest > 0 && lowest < 0.07 : lowest < -0.05);
-        end(&m);
+        movie_end(&m);
     }
 }
 

@@ -5,20 +5,12 @@
 #include "lab/record.h"
 
 #include "base/vector.h"
-#include "tests/test.h"
+#include "tests/lab_movie.h"
 
 #define HEAD "frames: 30\nfps: 30\nsubsteps: 100\nprecision: f64\n"
 #define GROUND "contacts: {g: {k_e: 2e4, k_d: 60, k_f: 400, mu: 0.4, fade: 1e-4}}\nplanes: [{}]\n"
 #define BOX "box: {size: [1, 1, 1], cells: [1, 1, 1]}"
 #define G 9.81
-
-static SimScene parse(const char *text) {
-    SimScene scene;
-    Error err;
-    if (scene_parse(text, strlen(text), "s.yaml", "tests/fuzz/corpus", &scene, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    return scene;
-}
 
 // ---- what is read
 
@@ -30,17 +22,17 @@ static double mass_of(const SimScene *scene, size_t object) {
 }
 
 static void test_reading(void **state) {
-    SimScene scene =
-        parse(HEAD "contacts: {c: {k_e: 1}}\nobjects:\n"
-                   "  soft: {" BOX ", density: 2, solid: {young: 1e3, poisson: 0.3}}\n"
-                   "  box: {box: {size: [1, 2, 3], cells: [2, 2, 2]}, density: 10, rigid: yes, position: [9, 0, 0]}\n"
-                   "  obj: {mesh: {file: mesh_obj/box.obj, scale: 2}, density: 10, rigid: yes, position: [0, 9, 0]}\n"
-                   "  stl: {mesh: {file: mesh_stl/box_binary.stl, fill: 0.5}, mass: 3, rigid: yes}\n"
-                   "  msh: {mesh: {file: mesh_msh/box_4.1.msh}, density: 4, rigid: yes, position: [0, 0, 9]}\n"
-                   "  dots: {points: {at: [[0, 0, 0], [1, 0, 0], [0, 1, 0]]}, mass: 6, rigid: yes}\n"
-                   "  grid: {grid: {size: [1, 1, 0], points: [2, 2, 1]}, mass: 1, rigid: yes, velocity: [1, 0, 0], "
-                   "spin: [0, 0, 2]}\n"
-                   "  soft2: {" BOX ", density: 2, rigid: no, solid: {young: 1e3, poisson: 0.3}}\n");
+    SimScene scene = movie_parse(
+        HEAD "contacts: {c: {k_e: 1}}\nobjects:\n"
+             "  soft: {" BOX ", density: 2, solid: {young: 1e3, poisson: 0.3}}\n"
+             "  box: {box: {size: [1, 2, 3], cells: [2, 2, 2]}, density: 10, rigid: yes, position: [9, 0, 0]}\n"
+             "  obj: {mesh: {file: mesh_obj/box.obj, scale: 2}, density: 10, rigid: yes, position: [0, 9, 0]}\n"
+             "  stl: {mesh: {file: mesh_stl/box_binary.stl, fill: 0.5}, mass: 3, rigid: yes}\n"
+             "  msh: {mesh: {file: mesh_msh/box_4.1.msh}, density: 4, rigid: yes, position: [0, 0, 9]}\n"
+             "  dots: {points: {at: [[0, 0, 0], [1, 0, 0], [0, 1, 0]]}, mass: 6, rigid: yes}\n"
+             "  grid: {grid: {size: [1, 1, 0], points: [2, 2, 1]}, mass: 1, rigid: yes, velocity: [1, 0, 0], "
+             "spin: [0, 0, 2]}\n"
+             "  soft2: {" BOX ", density: 2, rigid: no, solid: {young: 1e3, poisson: 0.3}}\n");
     const SimModel *m = &scene.model;
     static const double masses[] = {2, 60, 80, 3, 1, 6, 1, 2};
     (void)state;
@@ -67,7 +59,7 @@ static void test_reading(void **state) {
         assert_close(u[3 * i + 1], 2 * x[3 * i], 1e-12, 0);
     }
     scene_free(&scene);
-    scene = parse(HEAD "objects: {soft: {" BOX ", density: 2, solid: {young: 1e3, poisson: 0.3}}}\n");
+    scene = movie_parse(HEAD "objects: {soft: {" BOX ", density: 2, solid: {young: 1e3, poisson: 0.3}}}\n");
     assert_true(!scene.model.rigid && !scene.model.inertia);
     scene_free(&scene);
 }
@@ -75,10 +67,10 @@ static void test_reading(void **state) {
 // A rigid object that is fixed is an obstacle: no rigid body. One that is pushed by it goes along.
 static void test_fixed(void **state) {
     SimScene scene =
-        parse(HEAD GROUND "objects:\n"
-                          "  wall: {" BOX ", density: 1, rigid: yes, fixed: all, position: [-0.51, 0, 0.51]}\n"
-                          "  box: {" BOX ", density: 1000, rigid: yes, position: [0.51, 0, 0.51]}\n"
-                          "controls: [{object: wall, velocity: [0.5, 0, 0]}]\n");
+        movie_parse(HEAD GROUND "objects:\n"
+                                "  wall: {" BOX ", density: 1, rigid: yes, fixed: all, position: [-0.51, 0, 0.51]}\n"
+                                "  box: {" BOX ", density: 1000, rigid: yes, position: [0.51, 0, 0.51]}\n"
+                                "controls: [{object: wall, velocity: [0.5, 0, 0]}]\n");
     RolloutFile file = {0};
     RecordInside worst = {0};
     Error err;
@@ -99,11 +91,11 @@ static void test_fixed(void **state) {
 
 // Obstacles alone: there is no rigid body at all.
 static void test_obstacles(void **state) {
-    SimScene scene =
-        parse(HEAD GROUND "objects:\n"
-                          "  ramp: {" BOX ", density: 2, rigid: yes, fixed: all}\n"
-                          "  dot: {points: {at: [[0, 0, 9]]}, mass: 1, rigid: yes, fixed: all}\n"
-                          "  soft: {" BOX ", density: 3, solid: {young: 1e3, poisson: 0.3}, position: [0, 0, 2]}\n");
+    SimScene scene = movie_parse(HEAD GROUND "objects:\n"
+                                             "  ramp: {" BOX ", density: 2, rigid: yes, fixed: all}\n"
+                                             "  dot: {points: {at: [[0, 0, 9]]}, mass: 1, rigid: yes, fixed: all}\n"
+                                             "  soft: {" BOX
+                                             ", density: 3, solid: {young: 1e3, poisson: 0.3}, position: [0, 0, 2]}\n");
     (void)state;
     assert_int_equal(scene.model.rigids, 0);
     assert_close(mass_of(&scene, 0), 2, 0, 1e-12);
@@ -113,8 +105,8 @@ static void test_obstacles(void **state) {
 
 // Masses in `values` leave the shares.
 static void test_values(void **state) {
-    SimScene scene = parse(HEAD "objects: {a: {" BOX ", density: 2, rigid: yes}}\n"
-                                "values: {a: {mass: [1, 2, 3, 4, 5, 6, 7, 8], velocity: [[1, 2, 3]]}}\n");
+    SimScene scene = movie_parse(HEAD "objects: {a: {" BOX ", density: 2, rigid: yes}}\n"
+                                      "values: {a: {mass: [1, 2, 3, 4, 5, 6, 7, 8], velocity: [[1, 2, 3]]}}\n");
     (void)state;
     for (int i = 0; i < 8; i++) {
         assert_close(scene.model.inertia[i], 1.0 / 3, 0, 1e-12);
@@ -160,39 +152,6 @@ static void test_seams(void **state) {
 
 // ---- how they move
 
-typedef struct Movie {
-    SimScene scene;
-    size_t frames, row;
-    double *position, *velocity;
-} Movie;
-
-static void play(Movie *m, const char *text) {
-    Error err;
-    Sim *sim;
-    m->scene = parse(text);
-    SimRun run = scene_run(&m->scene);
-    SimOptions options = scene_options(&m->scene);
-    options.threads = 1;
-    m->frames = sim_frames(&run);
-    m->row = 3 * m->scene.model.particles;
-    m->position = malloc(m->frames * m->row * sizeof(double));
-    m->velocity = malloc(m->frames * m->row * sizeof(double));
-    assert_true(m->position && m->velocity);
-    SimArrays arrays = {m->row, m->position, m->velocity};
-    run.keep = sim_keep_arrays, run.context = &arrays;
-    assert_true(m->scene.model.dt < sim_stable_step(&m->scene.model, &m->scene.values));
-    assert_status_ok(sim_open(&m->scene.model, &options, &sim, &err), err);
-    assert_status_ok(sim_set(sim, &m->scene.values, &err), err);
-    assert_status_ok(sim_rollout(sim, &run, &err), err);
-    sim_close(sim);
-}
-
-static void end(Movie *m) {
-    scene_free(&m->scene);
-    free(m->position);
-    free(m->velocity);
-}
-
 static void centre(const Movie *m, size_t frame, size_t object, double out[3]) {
     const SceneObject *o = m->scene.objects + object;
     const double *mass = m->scene.values.of[SIM_MASS];
@@ -219,7 +178,7 @@ static void test_rest(void **state) {
                  "frames: 60\nfps: 20\nsubsteps: 300\nprecision: f64\n" GROUND
                  "objects:\n  a: %srigid: yes, position: [0, 0, 0.11]}\n",
                  cases[k].object);
-        play(&m, text);
+        movie_play(&m, text);
         const double *end_at = m.position + (m.frames - 1) * m.row;
         for (size_t i = 2; i < m.row; i += 3) {
             lowest = fmin(lowest, end_at[i]);
@@ -228,7 +187,7 @@ static void test_rest(void **state) {
         const double depth = cases[k].mass * G / (cases[k].particles * 2e4);
         assert_close(lowest, -depth, 0, 1e-6);
         assert_close(highest, -depth, 0, 1e-6);
-        end(&m);
+        movie_end(&m);
     }
 }
 
@@ -243,14 +202,14 @@ static void test_slide(void **state) {
              HEAD GROUND "objects:\n  a: {box: {size: [0.4, 0.4, 0.1], cells: [2, 2, 1]}, mass: 8, rigid: yes, "
                          "position: [0, 0, %.12g], velocity: [%g, 0, 0]}\n",
              0.05 - depth, v);
-    play(&m, text);
+    movie_play(&m, text);
     centre(&m, 0, 0, start);
     centre(&m, m.frames - 2, 0, before);
     centre(&m, m.frames - 1, 0, stop);
     assert_close(stop[0] - start[0], v * v / (2 * mu * G), 0, 2e-3); // friction is soft at low speed
     assert_close(stop[0], before[0], 1e-4, 0);
     assert_close(stop[1], 0, 1e-9, 0);
-    end(&m);
+    movie_end(&m);
 }
 
 static void spun(const double inertia[3], const double R[9], const double L[3], double out[3]) {
@@ -306,10 +265,10 @@ static void test_tumble(void **state) {
                  "gravity: [0, 0, 0]\nobjects:\n  a: {box: {size: [0.5, 0.3, 0.1], cells: %s}, mass: 6, rigid: yes, "
                  "spin: [0.2, 8, 0.1]}\n",
                  cells[k]);
-        play(&m, text);
+        movie_play(&m, text);
         assert_close(off_tumble(&m, size, spin), 0, 1e-6, 0); // by steps of 1/3000 s
         assert_true(off_tumble(&m, other, spin) > 1e-3);      // planted: a thicker box turns otherwise
-        end(&m);
+        movie_end(&m);
     }
 }
 
@@ -325,7 +284,7 @@ static void test_bounce(void **state) {
                  "objects:\n  a: {box: {size: [0.2, 0.2, 0.2], cells: [2, 2, 2]}, density: 500, %s, "
                  "position: [0, 0, 0.3], velocity: [0.3, 0, 0]}\n",
                  k ? "solid: {young: 1e7, poisson: 0.3, k_d: 300}" : "rigid: yes");
-        play(m + k, text);
+        movie_play(m + k, text);
     }
     for (size_t f = 0; f < m->frames; f++) {
         centre(m, f, 0, a);
@@ -334,8 +293,8 @@ static void test_bounce(void **state) {
         for (int c = 0; c < 3; c++) assert_close(a[c], b[c], 1e-3, 0);
     }
     assert_true(low < 0.1);
-    end(m);
-    end(m + 1);
+    movie_end(m);
+    movie_end(m + 1);
 }
 
 // A force in newtons moves the centre; a lone body does not touch itself, two meet.
@@ -343,13 +302,13 @@ static void test_push(void **state) {
     Movie m;
     double at[3];
     (void)state;
-    play(&m, HEAD "gravity: [0, 0, 0]\nobjects:\n  a: {" BOX ", mass: 3, rigid: yes, rotation: {axis: [1, 2, 3], "
-                  "angle: 40}}\ncontrols: [{object: a, force: [0, 6, 0]}]\n");
+    movie_play(&m, HEAD "gravity: [0, 0, 0]\nobjects:\n  a: {" BOX ", mass: 3, rigid: yes, rotation: {axis: [1, 2, 3], "
+                        "angle: 40}}\ncontrols: [{object: a, force: [0, 6, 0]}]\n");
     centre(&m, m.frames - 1, 0, at);
     assert_close(at[1], 1 + 1.0 / 3000, 1e-9, 0); // a t (t + dt) / 2
     for (size_t i = 0; i < m.row; i++)
         assert_close(m.velocity[(m.frames - 1) * m.row + i], i % 3 == 1 ? 2 : 0, 1e-9, 0);
-    end(&m);
+    movie_end(&m);
 }
 
 // ---- gradients, files, fits
@@ -366,7 +325,7 @@ static void test_push(void **state) {
     "velocity: [-0.5, 0.02, -0.1], solid: {young: 2e4, poisson: 0.3, k_d: 2}}\n"
 
 static void test_gradients(void **state) {
-    SimScene scene = parse(MEET);
+    SimScene scene = movie_parse(MEET);
     Gradcheck out;
     Error err;
     (void)state;
@@ -378,7 +337,7 @@ static void test_gradients(void **state) {
 }
 
 static void test_record(void **state) {
-    SimScene scene = parse(MEET);
+    SimScene scene = movie_parse(MEET);
     RolloutFile file = {0};
     RecordInside worst = {0};
     Error err;
