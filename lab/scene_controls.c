@@ -69,11 +69,12 @@ static void apply(SimScene *scene, const SceneControl *control) {
     double total = 0;
     for (size_t i = 0; i < object->particles; i++) total += mass[object->particle + i];
     for (long f = control->from; f < control->to; f++) {
-        double *force = scene->values.of[SIM_FORCE] + 3 * ((size_t)f * m->particles + object->particle);
+        const size_t at = 3 * ((size_t)f * m->particles + object->particle);
         for (size_t i = 0; i < 3 * object->particles && control->has_force; i++)
-            force[i] += control->force[i % 3] * mass[object->particle + i / 3] / total;
-        double *act = scene->values.of[SIM_ACTIVATION] + (size_t)f * m->tets + object->tet;
-        for (size_t i = 0; i < object->tets && control->has_activation; i++) act[i] += control->activation;
+            scene->values.of[SIM_FORCE][at + i] += control->force[i % 3] * mass[object->particle + i / 3] / total;
+        const size_t tet = (size_t)f * m->tets + object->tet;
+        for (size_t i = 0; i < object->tets && control->has_activation; i++)
+            scene->values.of[SIM_ACTIVATION][tet + i] += control->activation;
     }
 }
 

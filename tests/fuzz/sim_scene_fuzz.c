@@ -5,13 +5,19 @@
 #include "lab/scene.h"
 
 #include <math.h>
+#include <string.h>
 
-// Many cells are right, but take long. So files of the corpus have no numbers of three digits, and none above e2.
+// Many cells are right, but take long. So files of the corpus have no numbers of three digits, none above e2, and no
+// more than 29 cells a side.
 static int is_large(const uint8_t *data, size_t size) {
     size_t run = 0;
+    int cells = 0;
     for (size_t i = 0; i < size; i++) {
+        if (data[i] == '\n') cells = 0;
+        if (size - i > 5 && !memcmp(data + i, "cells", 5)) cells = 1;
         run = data[i] >= '0' && data[i] <= '9' ? run + 1 : 0;
-        if (run > 2 || (i && data[i - 1] == 'e' && run == 1 && data[i] > '2')) return 1;
+        if (run > 2 || (cells && run == 2 && data[i - 1] > '2')) return 1;
+        if (i && data[i - 1] == 'e' && run == 1 && data[i] > '2') return 1;
     }
     return 0;
 }
