@@ -128,7 +128,10 @@ typedef struct Set {
     size_t frames;       // of all
     double fastest;      // m/s, particle of all frames
     long fastest_in;     // its episode
+    long exploded;       // draws whose state was not finite
 } Set;
+
+enum { MOST_EXPLODED = 3 }; // more than the episodes that did not
 
 static void note_motion(Set *set, const SimScene *scene, const Footage *footage) {
     set->frames += footage->frames;
@@ -139,15 +142,42 @@ static void note_motion(Set *set, const SimScene *scene, const Footage *footage)
     }
 }
 
-// An episode of the scene, in which the numbers of `drawn` are x.
+// An episode of the scene, in which the numbers of `drawn` are x. *exploded: its state was not finite.
 static Status add_episode(Set *set, DatasetWriter *writer, SimScene *scene, const FitFree *drawn, const double *x,
-                          Error *err) {
+                          bool *exploded, Error *err) {
     Footage footage = {0};
     Status status = footage_run(scene, set->on, &footage, err);
+    *exploded = status == STATUS_FAILED && footage.began;
     if (status == STATUS_OK) status = footage_add(writer, scene, &footage, set->split, drawn, x, set->on, err);
     if (status == STATUS_OK) note_motion(set, scene, &footage);
     footage_free(&footage);
     return status;
+}
+
+static void warn_exploded(Set *set, const char *why) {
+    if (!set->exploded++)
+        log_warning(&set->line->log, "episode %ld is drawn again, and so will others like it: %s", set->episode, why);
+}
+
+// Draws the episode until its state stays finite; fails when most draws of the set do not.
+static Status add_drawn_episode(Set *set, DatasetWriter *writer, const FitFree *random, double *x, Error *err) {
+    uint32_t draw = 0;
+    for (;;) {
+        Error why;
+        SimScene scene;
+        bool exploded;
+        Status status = draw_scene(random, (uint32_t)set->seed, (size_t)set->episode, &draw, x, &scene, err);
+        if (status != STATUS_OK) return status;
+        status = add_episode(set, writer, &scene, random, x, &exploded, &why);
+        scene_free(&scene);
+        if (status == STATUS_OK) return status;
+        if (status == STATUS_INTERRUPTED) return *err = why, status;
+        if (exploded) warn_exploded(set, why.text);
+        if (exploded && set->exploded <= set->episode + MOST_EXPLODED) continue;
+        if (!exploded) return error_set(err, status, "episode %ld: %s", set->episode, why.text);
+        return error_set(err, status, "%ld of %ld draws exploded; the last, of episode %ld: %s", set->exploded,
+                         set->exploded + set->episode, set->episode, why.text);
+    }
 }
 
 static Status add_drawn(Set *set, DatasetWriter *writer, SimScene *scene, Error *err) {
@@ -158,17 +188,9 @@ static Status add_drawn(Set *set, DatasetWriter *writer, SimScene *scene, Error 
     if (status == STATUS_OK && !x) status = error_no_memory(err, "%s", scene->path);
     if (status == STATUS_OK) status = draw_check(&random, err);
     progress_start(&progress, &set->line->log, "render", "episodes", 0, (size_t)set->episodes);
-    for (long e = 0; e < set->episodes && status == STATUS_OK; e++) {
-        Error why;
-        set->episode = e;
-        SimScene other;
-        status = draw_scene(&random, (uint32_t)set->seed, (size_t)e, x, &other, err);
-        if (status != STATUS_OK) break;
-        status = add_episode(set, writer, &other, &random, x, &why);
-        if (status == STATUS_INTERRUPTED) *err = why;
-        else if (status != STATUS_OK) status = error_set(err, status, "episode %ld: %s", e, why.text);
-        scene_free(&other);
-        progress_update(&progress, (size_t)e + 1, NULL);
+    for (set->episode = 0; set->episode < set->episodes && status == STATUS_OK; set->episode++) {
+        status = add_drawn_episode(set, writer, &random, x, err);
+        progress_update(&progress, (size_t)set->episode + 1, NULL);
     }
     if (status == STATUS_OK) progress_end(&progress, NULL);
     fit_free_close(&random);
@@ -178,9 +200,10 @@ static Status add_drawn(Set *set, DatasetWriter *writer, SimScene *scene, Error 
 
 static Status write_set(Set *set, SimScene *scene, const char *out, Error *err) {
     DatasetWriter *writer = NULL;
+    bool exploded;
     Status status = footage_open(out, &writer, err);
     if (status == STATUS_OK && set->episodes) status = add_drawn(set, writer, scene, err);
-    else if (status == STATUS_OK) status = add_episode(set, writer, scene, &(FitFree){0}, NULL, err);
+    else if (status == STATUS_OK) status = add_episode(set, writer, scene, &(FitFree){0}, NULL, &exploded, err);
     if (status == STATUS_OK) return dataset_writer_finish(writer, err);
     dataset_writer_discard(writer);
     return status;
@@ -190,13 +213,16 @@ static Status write_set(Set *set, SimScene *scene, const char *out, Error *err) 
 
 static Status tell(const CommandLine *line, const char *out, const SimScene *scene, const Set *set, Error *err) {
     const ScenePicture *p = &scene->picture;
-    char episodes[48] = "", which[48] = "";
+    char episodes[96] = "", which[48] = "";
     json_t *object = json_pack("{s:[s] s:I s:i s:i s:i s:f}", "written", out, "frames", (json_int_t)set->frames,
                                "cameras", (int)p->cameras, "width", p->W, "height", p->H, "fastest", set->fastest);
     if (set->episodes) {
         json_object_set_new(object, "episodes", json_integer(set->episodes));
         json_object_set_new(object, "fastest_in", json_integer(set->fastest_in));
-        snprintf(episodes, sizeof episodes, "%ld episode%s, ", set->episodes, set->episodes == 1 ? "" : "s");
+        json_object_set_new(object, "exploded", json_integer(set->exploded));
+        int n = snprintf(episodes, sizeof episodes, "%ld episode%s, ", set->episodes, set->episodes == 1 ? "" : "s");
+        if (set->exploded)
+            snprintf(episodes + n, sizeof episodes - (size_t)n, "%ld drawn again since they exploded, ", set->exploded);
         snprintf(which, sizeof which, " (episode %ld)", set->fastest_in);
     }
     return result_tell(line, object, RESULT_STDOUT, err,

@@ -47,10 +47,11 @@ Status draw_check(const FitFree *f, Error *err) {
     return status;
 }
 
-Status draw_scene(const FitFree *f, uint32_t seed, size_t episode, double *x, SimScene *out, Error *err) {
+Status draw_scene(const FitFree *f, uint32_t seed, size_t episode, uint32_t *draw, double *x, SimScene *out,
+                  Error *err) {
     char why[SENTENCE_SIZE];
-    for (uint32_t draw = 0; draw < DRAWS; draw++) {
-        const RandomKey key = {.seed = seed, .purpose = RANDOM_SCENE, .step = draw, .episode = (uint32_t)episode};
+    for (int tried = 0; tried < DRAWS; tried++) {
+        const RandomKey key = {.seed = seed, .purpose = RANDOM_SCENE, .step = (*draw)++, .episode = (uint32_t)episode};
         for (size_t i = 0; i < f->count; i++)
             x[i] = f->variable[i].low + (f->variable[i].high - f->variable[i].low) * (double)random_uniform(key, i);
         Status status = stop_requested() ? stop_error(err) : read_drawn(f, x, out, err);

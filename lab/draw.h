@@ -10,8 +10,10 @@
 Status draw_check(const FitFree *random, Error *err);
 
 // The scene of an episode: each number of `random` (fit_free_random) uniform between its low and high, into x (count)
-// too; the same for the same seed and episode, whatever was drawn before. Drawn again while an object starts inside
-// another one or below a plane; STATUS_BAD_INPUT when 1000 draws do.
-Status draw_scene(const FitFree *random, uint32_t seed, size_t episode, double *x, SimScene *out, Error *err);
+// too; the same for the same seed, episode and *draw, whatever was drawn before. Drawn again while an object starts
+// inside another one or below a plane; STATUS_BAD_INPUT when 1000 draws do. *draw, 0 at first, is moved behind the draw
+// that is given, so that another call gives the episode other numbers.
+Status draw_scene(const FitFree *random, uint32_t seed, size_t episode, uint32_t *draw, double *x, SimScene *out,
+                  Error *err);
 
 #endif

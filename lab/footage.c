@@ -32,12 +32,14 @@ Status footage_run(SimScene *scene, const SimOptions *on, Footage *out, Error *e
                         : error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
     if (status == STATUS_OK) status = scene_failed(scene, sim_open(&scene->model, &options, &sim, err), err);
     if (status == STATUS_OK) status = scene_failed(scene, sim_set(sim, &scene->values, err), err);
+    const bool began = status == STATUS_OK;
     if (status == STATUS_OK) status = scene_failed(scene, sim_rollout(sim, &run, err), err);
     sim_close(sim);
     if (status == STATUS_OK) {
         for (size_t i = 0; i < out->frames * row; i += 3) scene_grow_box(out->box, out->position + i);
         scene_aim(scene, out->box);
     } else footage_free(out);
+    out->began = began;
     return status;
 }
 

@@ -12,9 +12,11 @@ typedef struct Footage {
     double *position; // (frames,N,3) metres
     double *velocity; // (frames,N,3) m/s
     double box[6];    // (2,3) metres: of the motion
+    bool began;       // the rollout: what failed, if anything, failed in it
 } Footage;
 
 // Runs the scene with the threads, isa or device of `on`, and turns the cameras that stand around it to the motion.
+// STATUS_FAILED with `began` where a state is not finite.
 Status footage_run(SimScene *scene, const SimOptions *on, Footage *out, Error *err);
 void footage_free(Footage *footage); // accepts {0}
 

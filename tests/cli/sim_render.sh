@@ -98,6 +98,16 @@ expect 2 "" "an episode has at most 512 properties, not" "$VPD" sim render "$fol
 scene 'random: {ball.position.z: {low: 0, high: 0.1}}'
 expect 2 "" "1000 draws of episode 0 do not start apart: ball starts" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --episodes 2
 [ ! -e "$folder/x.h5" ] || fail "a data set without episodes was left behind"
+# An episode whose state is not finite is drawn again, whatever the number of episodes; a scene in which most are ends.
+scene 'random: {ball.solid.young: {low: 2e4, high: 4e6}}\npicture: {size: [16, 16]}'
+expect 0 '"exploded":' "warning: episode 1 is drawn again, and so will others like it: $folder/scene.yaml: step" "$VPD" sim render "$folder/scene.yaml" -o "$folder/stiff.h5" -q --episodes 6 --json
+grep -q '"exploded":[1-9]' "$folder/stdout" || fail "none has exploded: $(cat "$folder/stdout")"
+expect 0 "drawn again since they exploded, 66 frames" "*" "$VPD" sim render "$folder/scene.yaml" -o "$folder/stiff.h5" -q --episodes 6 --force
+expect 0 "*" "*" "$VPD" sim render "$folder/scene.yaml" -o "$folder/fewer.h5" -q --episodes 4
+[ "$(property stiff ball.solid.young | head -4)" = "$(property fewer ball.solid.young)" ] || fail "fewer episodes are others"
+scene 'random: {ball.solid.young: {low: 2e7, high: 4e7}}\npicture: {size: [16, 16]}'
+expect 1 "" "4 of 4 draws exploded; the last, of episode 0: $folder/scene.yaml: step" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" -q --episodes 4
+[ ! -e "$folder/x.h5" ] || fail "a data set without episodes was left behind"
 # What is fixed may stand in the ground.
 scene 'random: {ball.velocity.x: {low: 0, high: 0.1}}\npicture: {size: [16, 16]}' -e 's/position:.*/position: [0, 0, 0]/' -e 's/spin:.*/fixed: {min: [-1, -1, -1], max: [1, 1, 1]}/'
 expect 0 "1 episode, 11 frames" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/fixed.h5" -q --episodes 1
