@@ -115,13 +115,13 @@ static Status eval_model(const CommandLine *line, const Dataset *dataset, const 
                            .seen_only = command_has(line, "seen"),
                            .motion_only = command_has(line, "motion"),
                            .pictures = command_text(line, "pictures", NULL),
-                           .analytic = command_analytic(line),
                            .log = &line->log,
                            .ranks = line->ranks};
     if (command_has(line, "stride"))
         return error_set(err, STATUS_BAD_INPUT, "--stride needs --frames; a model has its own stride");
     Status status = command_int_list(line, "input-views", 0, 65535, &request.views, err);
     if (status == STATUS_OK) status = command_int_list(line, "driven", -65534, 65534, &request.driven, err);
+    if (status == STATUS_OK) status = command_analytic(line, &request.analytic, err);
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), &session, err);
     if (status == STATUS_OK) status = eval_request_run(&session, dataset, &request, report, err);
     session_close(&session);

@@ -55,17 +55,29 @@ static Status choose(const CommandLine *line, const Session *session, const Data
     return status;
 }
 
+// What the flags say of the rollouts.
+typedef struct Wishes {
+    IntList views, driven;
+    const char *analytic;
+} Wishes;
+
+static Status read_wishes(const CommandLine *line, Wishes *out, Error *err) {
+    *out = (Wishes){0};
+    Status status = command_int_list(line, "input-views", 0, 65535, &out->views, err);
+    if (status == STATUS_OK) status = command_int_list(line, "driven", -65534, 65534, &out->driven, err);
+    return status == STATUS_OK ? command_analytic(line, &out->analytic, err) : status;
+}
+
 static Status roll_out(const CommandLine *line, const Session *session, const Dataset *dataset, int episode,
-                       IntList views, RolloutFile *rollout, Error *err) {
-    IntList driven = {0};
-    RolloutRequest request = {.history = {.episode = episode, .time_step = session->meta.time_step, .views = &views},
-                              .driven = &driven,
-                              .analytic = command_analytic(line),
-                              .log = &line->log,
-                              .warnings = &line->log};
+                       const Wishes *wishes, RolloutFile *rollout, Error *err) {
+    RolloutRequest request = {
+        .history = {.episode = episode, .time_step = session->meta.time_step, .views = &wishes->views},
+        .driven = &wishes->driven,
+        .analytic = wishes->analytic,
+        .log = &line->log,
+        .warnings = &line->log};
     RolloutWorkspace workspace = {0};
-    Status status = command_int_list(line, "driven", -65534, 65534, &driven, err);
-    if (status == STATUS_OK) status = choose(line, session, dataset, &request, err);
+    Status status = choose(line, session, dataset, &request, err);
     if (status != STATUS_OK) return status;
     rollout_workspace_init(&workspace, session->model);
     status = rollout_run(&workspace, dataset, &request, rollout, err);
@@ -78,15 +90,15 @@ static Status roll_out(const CommandLine *line, const Session *session, const Da
 static Status start_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                             Error *err) {
     Dataset *dataset = NULL;
-    IntList views = {0};
+    Wishes wishes;
     int episode = 0;
-    Status status = command_int_list(line, "input-views", 0, 65535, &views, err);
+    Status status = read_wishes(line, &wishes, err);
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), session, err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 1), &dataset, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) status = dataset_find_episode(dataset, command_text(line, "episode", NULL), &episode, err);
-    if (status == STATUS_OK) history_warn(session->model, dataset, episode, &views, &line->log);
-    if (status == STATUS_OK) status = roll_out(line, session, dataset, episode, views, rollout, err);
+    if (status == STATUS_OK) history_warn(session->model, dataset, episode, &wishes.views, &line->log);
+    if (status == STATUS_OK) status = roll_out(line, session, dataset, episode, &wishes, rollout, err);
     dataset_close(dataset);
     return status;
 }
@@ -134,7 +146,7 @@ typedef struct SplitWork {
     Session session;
     Dataset *dataset;
     EvalEpisodes episodes;
-    IntList views;
+    Wishes wishes;
     const char *folder;
 } SplitWork;
 
@@ -152,10 +164,9 @@ static Status check_same(const SplitWork *work, Error *err) {
             work->session.meta.hash, work->session.meta.step, work->session.raw ? ", raw weights" : "",
             work->episodes.count, work->episodes.words, command_text(work->line, "start", "the earliest"),
             command_text(work->line, "steps", "all"));
-    for (int i = 0; i < work->views.count; i++) fprintf(out, " %d", work->views.v[i]);
-    const char *analytic = command_analytic(work->line);
+    for (int i = 0; i < work->wishes.views.count; i++) fprintf(out, " %d", work->wishes.views.v[i]);
     fprintf(out, "\ndriven: %s\nanalytic: %s\noutput: %s\n", command_text(work->line, "driven", "none"),
-            analytic ? analytic : "no", work->folder);
+            work->wishes.analytic ? work->wishes.analytic : "no", work->folder);
     bool good = fclose(out) == 0;
     Status status = good ? ranks_same_text(work->line->ranks, text, err)
                          : error_set(err, STATUS_FAILED, "out of memory for the options");
@@ -190,7 +201,7 @@ static Status leave_out_short(SplitWork *work, Error *err) {
 
 static Status open_split(SplitWork *work, Error *err) {
     const CommandLine *line = work->line;
-    Status status = command_int_list(line, "input-views", 0, 65535, &work->views, err);
+    Status status = read_wishes(line, &work->wishes, err);
     if (status == STATUS_OK && command_has(line, "episode"))
         status = error_set(err, STATUS_BAD_INPUT, "--episode and --split: expected one of them, found both");
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), &work->session, err);
@@ -211,7 +222,7 @@ static Status write_episode(const SplitWork *work, int episode, Error *err) {
     Status status = file_join(path, sizeof path, work->folder, name, err);
     if (status == STATUS_OK) status = output_check(work->line, path, "vpd-rollout vpd-particles", err);
     if (status == STATUS_OK)
-        status = roll_out(work->line, &work->session, work->dataset, episode, work->views, &rollout, err);
+        status = roll_out(work->line, &work->session, work->dataset, episode, &work->wishes, &rollout, err);
     if (status == STATUS_OK) status = rollout_file_write(&rollout, path, err);
     rollout_file_free(&rollout);
     return status;
@@ -230,7 +241,7 @@ static Status run_split(const CommandLine *line, Error *err) {
     Status status = command_required(line, "output", &work.folder, err);
     if (status == STATUS_OK) status = open_split(&work, err);
     if (status == STATUS_OK)
-        history_warn(work.session.model, work.dataset, work.episodes.list[0], &work.views, &line->log);
+        history_warn(work.session.model, work.dataset, work.episodes.list[0], &work.wishes.views, &line->log);
     if (status == STATUS_OK) ranks_share(line->ranks, (size_t)work.episodes.count, &first, &end);
     for (size_t i = first; i < end && status == STATUS_OK; i++)
         status = write_episode(&work, work.episodes.list[i], err);

@@ -5,6 +5,7 @@
 #include "base/file_kind.h"
 #include "base/image.h"
 #include "datasets/h5.h"
+#include "edit/edit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +20,9 @@ Status command_int_list(const CommandLine *line, const char *flag, long min, lon
     return options_set((OptionTable){.options = &option, .count = 1}, out, key, value, err);
 }
 
-const char *command_analytic(const CommandLine *line) {
-    return command_has(line, "analytic") ? command_text(line, "analytic", "{}") : NULL;
+Status command_analytic(const CommandLine *line, const char **out, Error *err) {
+    *out = command_has(line, "analytic") ? command_text(line, "analytic", "{}") : NULL;
+    return *out ? edit_simulation_check("--analytic", *out, err) : STATUS_OK;
 }
 
 Status command_size(const CommandLine *line, int *H, int *W, Error *err) {

@@ -34,8 +34,8 @@ Status command_int_list(const CommandLine *line, const char *flag, long min, lon
 Status command_size(const CommandLine *line, int *H, int *W, Error *err);
 // "x,y,z,x,y,z": lower and upper corner, metres. *given says whether the flag was there.
 Status command_box(const CommandLine *line, const char *flag, double box[6], bool *given, Error *err);
-// The MAP of --analytic, "{}" without one; NULL: the flag was not given.
-const char *command_analytic(const CommandLine *line);
+// The MAP of --analytic, "{}" without one; NULL: the flag was not given. STATUS_BAD_INPUT: the edit does not take it.
+Status command_analytic(const CommandLine *line, const char **out, Error *err);
 // A file that could be written there; nothing is left behind.
 Status command_check_writable(const char *path, Error *err);
 // For commands that take "CHECKPOINT DATA": after bad input, says so where the first argument is the data and the

@@ -128,19 +128,33 @@ Status edit_apply(const EditList *list, Device *device, const Log *log, size_t s
     return end(&scene, status, start, report, err);
 }
 
+// A list with the edit `simulate`, which the caller frees.
+static Status read_simulation(const char *name, const char *map, EditList **out, Error *err) {
+    char *text = NULL;
+    *out = edit_list_create();
+    if (asprintf(&text, "simulate: %s", map) < 0) text = NULL;
+    Status status = *out && text ? edit_list_add(*out, name, text, err) : scene_no_memory(err);
+    free(text);
+    if (status == STATUS_OK && (*out)->first->steps)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: steps: the rollout says how many", name);
+    return status;
+}
+
+Status edit_simulation_check(const char *name, const char *map, Error *err) {
+    EditList *list;
+    Status status = read_simulation(name, map, &list, err);
+    edit_list_free(list);
+    return status;
+}
+
 Status edit_simulate_bodies(RolloutFile *file, const EditSimulation *simulation, Error *err) {
     EditScene scene = {.file = file, .log = simulation->log};
-    EditList *list = edit_list_create();
+    EditList *list;
     Mask *mask = malloc(scene_now(&scene)->N + 1);
-    char *text = NULL;
     bool skipped = false;
-    Status status = STATUS_OK;
-    if (asprintf(&text, "simulate: %s", simulation->map) < 0) text = NULL;
-    if (!list || !mask || !text) status = scene_no_memory(err);
-    if (status == STATUS_OK) status = edit_list_add(list, simulation->name, text, err);
+    Status status = read_simulation(simulation->name, simulation->map, &list, err);
     Edit *edit = status == STATUS_OK ? list->first : NULL;
-    if (edit && edit->steps)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: steps: the rollout says how many", simulation->name);
+    if (status == STATUS_OK && !mask) status = scene_no_memory(err);
     if (status == STATUS_OK) status = find_selected(&scene, edit, mask, &skipped, err);
     if (status == STATUS_OK && !skipped) {
         edit->steps = (long)simulation->steps;
@@ -152,7 +166,6 @@ Status edit_simulate_bodies(RolloutFile *file, const EditSimulation *simulation,
     }
     edit_list_free(list);
     free(mask);
-    free(text);
     return status;
 }
 

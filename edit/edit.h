@@ -77,6 +77,9 @@ typedef struct EditSimulation {
 } EditSimulation;
 Status edit_simulate_bodies(RolloutFile *file, const EditSimulation *simulation, Error *err);
 
+// Whether it takes this map: STATUS_BAD_INPUT names what is wrong.
+Status edit_simulation_check(const char *name, const char *map, Error *err);
+
 // The labels that particles have, in rising order, malloc'ed; none if the file has no labels.
 typedef struct EditLabel {
     int label;

@@ -35,6 +35,10 @@ expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$data" --episode 2 --steps 2 --
 expect 0 "driven_steps     2" "" "$VPD" inspect "$folder/analytic.h5"
 expect 0 "edits: []" "" "$VPD" edit "$folder/analytic.h5" --show-history
 expect 2 "" "--analytic" "$VPD" rollout -q "$run" "$in" --steps 2 --analytic -o "$folder/refused.h5"
+# Wrong keys are named before any work.
+for more in "--episode 2 -o $folder/refused.h5" "--split test -o $folder/refused"; do
+  expect 2 "" '--analytic:1: unknown key or selection "mu"' "$VPD" rollout -q "$folder/none" "$data" $more --analytic="{mu: 0.3}"
+done
 
 # The result goes into rollout and render as it is, and is edited again.
 expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/a.h5" --steps 2 --threads 1 -o "$folder/a2.h5"
