@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/api.h"
+#include "edit/edit.h"
 #include "infer/eval_request.h"
 
 #include <stdlib.h>
@@ -28,10 +29,12 @@ static Status take_options(const vpd_evaluate_options *o, EvalRequest *out, Erro
     if (status == STATUS_OK && (o->steps < -1 || o->steps > STEPS_MAX))
         status = error_set(err, STATUS_BAD_INPUT, "steps: expected 1 to %d, 0 for the default or -1 for none, found %d",
                            STEPS_MAX, o->steps);
+    if (status == STATUS_OK && o->analytic) status = edit_simulation_check("analytic", o->analytic, err);
     if (status != STATUS_OK) return status;
     out->steps = o->steps < 0 ? 0 : o->steps ? o->steps : -1;
     out->seen_only = o->seen, out->motion_only = o->motion;
     out->pictures = o->pictures;
+    out->analytic = o->analytic;
     return STATUS_OK;
 }
 

@@ -296,6 +296,8 @@ typedef struct vpd_evaluate_options {
     const char *pictures; // folder for the predicted pictures; NULL: none
     const int *driven;    // (driven_count <= 16) objects that move as the recording says; -1: the last. Not measured
     size_t driven_count;
+    const char *analytic; // YAML, "{}" for the defaults: all bodies are simulated with these keys of the edit
+                          // `simulate`; NULL: they move as the model says
 } vpd_evaluate_options;
 
 // Compares a model's predictions with a data set, as `vpd eval` does. `report` is what `vpd eval --json` writes: PSNR,

@@ -367,7 +367,10 @@ class Work(unittest.TestCase):
         with vpd.Model(run, device="cpu", threads=1) as model:
             self.assertEqual(vpd.evaluate(model, DATA, episodes=[2], starts=[3], steps=1, input_views=[0])["rollouts"], 1)
             self.assertEqual(vpd.evaluate(model, DATA, motion=True)["pictures"], [])
+            self.assertEqual(vpd.evaluate(model, DATA, motion=True, analytic=True)["analytic"], "{}")
+            self.assertIn('"mu": 0.3', vpd.evaluate(model, DATA, motion=True, analytic={"contact": {"mu": np.float64(0.3)}})["analytic"])
             for wrong, words in ((lambda: vpd.evaluate(model, DATA, split="noon"), "split: expected train, val or test"),
+                                 (lambda: vpd.evaluate(model, DATA, analytic={"steps": 2}), "analytic: steps: the rollout says"),
                                  (lambda: vpd.evaluate(model, DATA, steps=-1), "steps: expected 0 or more"),
                                  (lambda: vpd.evaluate(model, DATA, starts=[-1]), "starts: expected 0"),
                                  (lambda: vpd.evaluate(model, DATA, driven=[2**32]), "driven: expected a whole number below"),

@@ -88,7 +88,7 @@ class EvaluateOptions(Sized):
     _fields_ = [("struct_size", c_size_t), ("split", c_char_p), ("episodes", POINTER(c_char_p)), ("episode_count", c_size_t),
                 ("starts", POINTER(c_int)), ("start_count", c_size_t), ("input_views", POINTER(c_int)),
                 ("input_view_count", c_size_t), ("steps", c_int), ("seen", c_int), ("motion", c_int), ("pictures", c_char_p),
-                ("driven", POINTER(c_int)), ("driven_count", c_size_t)]
+                ("driven", POINTER(c_int)), ("driven_count", c_size_t), ("analytic", c_char_p)]
 
 
 class ImportOptions(Sized):

@@ -44,10 +44,14 @@ def _whole(value, name: str) -> int:
     return number
 
 
+def _yaml(value: Mapping[str, Any], name: str) -> bytes:
+    """JSON, which is YAML; numpy's numbers and arrays become numbers and lists."""
+    return _text(json.dumps(value, ensure_ascii=False, default=lambda value: value.tolist()), name)
+
+
 def _edits(edits: Sequence[Edit]) -> bytes:
-    """One YAML text of all edits. JSON is YAML; numpy's numbers and arrays become numbers and lists."""
-    texts = [textwrap.dedent(edit) if isinstance(edit, str) else json.dumps(edit, ensure_ascii=False, default=lambda value: value.tolist())
-             for edit in edits]
+    """One YAML text of all edits."""
+    texts = [textwrap.dedent(edit) if isinstance(edit, str) else _yaml(edit, "edit").decode() for edit in edits]
     if len(texts) == 1:
         return _text(texts[0], "edit")
     items = [textwrap.indent(text, "  ").replace("  ", "- ", 1) for text in texts]

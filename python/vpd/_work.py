@@ -11,7 +11,7 @@ import numpy as np
 
 from vpd import _library as c
 from vpd._call import call_report, call_train
-from vpd._scene import Model, PathLike, _array, _export_format, _path, _text, _whole
+from vpd._scene import Model, PathLike, _array, _export_format, _path, _text, _whole, _yaml
 
 
 def _optional(path: Optional[PathLike]) -> Optional[bytes]:
@@ -76,7 +76,8 @@ def train(config: Optional[PathLike] = None, options: Optional[Mapping[str, Any]
 def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[str] = None,
              episodes: Sequence[Union[str, int]] = (), starts: Optional[Sequence[int]] = None, steps: Optional[int] = None,
              input_views: Optional[Sequence[int]] = None, seen: bool = False, motion: bool = False,
-             driven: Optional[Sequence[int]] = None, pictures: Optional[PathLike] = None) -> dict:
+             driven: Optional[Sequence[int]] = None, analytic: Union[bool, Mapping[str, Any]] = False,
+             pictures: Optional[PathLike] = None) -> dict:
     """Compares a model's predictions with a data set; returns the report of `vpd eval --json` (docs/evaluation.md).
 
     "pictures" has PSNR (dB), SSIM and depth error (metres) for each step and view, "motion" the error of positions (metres).
@@ -88,11 +89,12 @@ def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[s
     input_views: the model's input views (default: all that are not held out).
     seen: measure only pixels whose point an input view saw at step 0.  motion: measure only motion: fast, since nothing is drawn.
     driven: objects that move as the recording says, such as a gripper: their numbers, -1 being the last object. They are not measured.
+    analytic: simulate all bodies as rigid solids, in place of the model's dynamics; a dict has keys of the edit `simulate`.
     pictures: folder for the drawn pictures, beside the true ones."""
     if not isinstance(model, Model):
         with Model(model) as opened:
             return evaluate(opened, data, split=split, episodes=episodes, starts=starts, steps=steps, input_views=input_views,
-                            seen=seen, motion=motion, driven=driven, pictures=pictures)
+                            seen=seen, motion=motion, driven=driven, analytic=analytic, pictures=pictures)
     if steps is not None and _whole(steps, "steps") < 0:
         raise c.InputError(f"steps: expected 0 or more, found {steps}")
     names = [_text(str(episode), "episodes") for episode in episodes]
@@ -101,7 +103,8 @@ def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[s
     options = c.EvaluateOptions(split=_words(split, "split"), episodes=_texts(names), episode_count=len(names), starts=start_list,
                                 start_count=start_count, input_views=view_list, input_view_count=view_count,
                                 steps=0 if steps is None else steps or -1, seen=bool(seen), motion=bool(motion),
-                                pictures=_optional(pictures), driven=driven_list, driven_count=driven_count)
+                                pictures=_optional(pictures), driven=driven_list, driven_count=driven_count,
+                                analytic=None if analytic is False else _yaml({} if analytic is True else analytic, "analytic"))
     return call_report("vpd_model_evaluate", model._pointer, _path(data), ctypes.byref(options))
 
 

@@ -244,6 +244,9 @@ static void a_model_is_evaluated(void **state) {
     options = (vpd_evaluate_options){.struct_size = sizeof options, .motion = 1};
     GOOD(vpd_model_evaluate(model, data, &options, &report, &err), "\"pictures\":[]");
     assert_int_equal(vpd_model_evaluate(model, data, &options, NULL, NULL), VPD_OK);
+    GOOD(vpd_model_evaluate(model, data, &options, &report, &err), "\"analytic\":null");
+    options.analytic = "{gravity: [0, 0, -1]}";
+    GOOD(vpd_model_evaluate(model, data, &options, &report, &err), "\"analytic\":\"{gravity: [0, 0, -1]}\"");
     vpd_model_close(model);
 }
 
@@ -272,6 +275,7 @@ static void evaluations_that_do_not_fit(void **state) {
     WRONG_EVALUATION("input_views: expected 0 to 65535, found -3", .input_views = wrong, .input_view_count = 1);
     WRONG_EVALUATION("steps: expected 1 to 100000", .steps = -2);
     WRONG_EVALUATION("motion alone draws nothing", .motion = 1, .seen = 1);
+    WRONG_EVALUATION("analytic:1: unknown key or selection \"mu\"", .analytic = "{mu: 0.3}");
     vpd_model_close(model);
 }
 
