@@ -2,6 +2,7 @@
 #include "bench/sim_cases.h"
 
 #include "base/random.h"
+#include "base/vector.h"
 #include "bench/case_error.h"
 
 #include <math.h>
@@ -125,7 +126,27 @@ static Status folded_cloth(SimScene *s, Error *err) {
     return status;
 }
 
-// Rigid bodies of 12, 45 and 343 particles, and a soft one, that meet on the ground.
+// Springs between particles of a scene that has none.
+static Status tie(SimScene *s, size_t count, const int32_t (*end)[2], Error *err) {
+    double *value[3];
+    bool ok = true;
+    s->model.spring = s->spring = arena_array(&s->memory, 2 * count, sizeof *s->spring);
+    for (int v = 0; v < 3; v++) {
+        value[v] = s->values.of[SIM_SPRING_LENGTH + v] = arena_array(&s->memory, count, sizeof(double));
+        ok = ok && value[v];
+    }
+    if (!s->spring || !ok) return error_set(err, STATUS_FAILED, "out of memory for %zu springs", count);
+    s->model.springs = count;
+    for (size_t i = 0; i < count; i++) {
+        double d[3];
+        for (int j = 0; j < 2; j++) s->spring[2 * i + (size_t)j] = end[i][j];
+        vector_between(s->values.of[SIM_POSITION], end[i][0], end[i][1], d);
+        value[0][i] = sqrt(vector_dot(d, d)), value[1][i] = 2000, value[2][i] = 2;
+    }
+    return STATUS_OK;
+}
+
+// Rigid bodies of 12, 45 and 343 particles, and a soft one, that meet on the ground; springs hold them to each other.
 static Status rigid_meeting(SimScene *s, Error *err) {
     static const SimSceneBody bodies[] = {
         {.cells = {1, 2, 1}, .at = {0, 0.1, 0}, .velocity = {1, 0.3, 0}, .spin = {1, 2, 0.5}, .rigid = true},
@@ -139,9 +160,11 @@ static Status rigid_meeting(SimScene *s, Error *err) {
          .rigid = true},
         {.cells = {1, 1, 1}, .at = {-0.02, 0.262, 0.01}, .turn = {0.1, 0.3, 0.2}, .velocity = {0, -1, 0}, .mass = 0.05},
         {.cells = {6, 6, 6}, .cell = {0.03, 0.03, 0.03}, .at = {0.02, 0.09, -0.137}, .rigid = true}};
+    static const int32_t ties[][2] = {{3, 12 + 7}, {11, 57 + 2}, {12 + 20, 65 + 100}, {12 + 20, 65 + 200}};
     static SimPlane ground = {.normal = {0, 1, 0}, .offset = 0.001};
     SimScene one;
     Status status = sim_scene_bodies(&one, bodies, 4, 0.004, err);
+    if (status == STATUS_OK) status = tie(&one, sizeof ties / sizeof *ties, ties, err);
     one.model.plane = one.plane = &ground, one.model.planes = 1;
     if (status == STATUS_OK) one.values.of[SIM_GRAVITY][1] = -9.81;
     if (status == STATUS_OK) status = sim_scene_repeat(&one, 3, s, err);

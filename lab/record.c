@@ -70,7 +70,7 @@ double record_below(const SimScene *scene, const SceneObject **object) {
     for (size_t k = 0; k < m->planes; k++)
         for (size_t o = 0; o < scene->object_count; o++) {
             const SceneObject *of = scene->objects + o;
-            for (size_t i = of->particle; i < of->particle + of->particles; i++) {
+            for (size_t i = of->particle; i < of->particle + scene_own_particles(of); i++) {
                 const double *at = scene->values.of[SIM_POSITION] + 3 * i,
                              below = m->plane[k].offset - scene_height(&m->plane[k], at);
                 if (m->fixed[i] || below <= deepest) continue;
@@ -150,7 +150,7 @@ static Status prepare(const SimScene *scene, RolloutFile *file, Error *err) {
             const size_t at = scene->objects[o].particle + i;
             memcpy(set->colour + 3 * at, scene->objects[o].colour, 3);
             set->labels[at] = (uint16_t)(o + 1);
-            set->radius[at] = radius;
+            set->radius[at] = i < scene_own_particles(scene->objects + o) ? radius : 0; // not drawn
         }
     }
     return STATUS_OK;
@@ -160,9 +160,9 @@ static Status prepare(const SimScene *scene, RolloutFile *file, Error *err) {
 static Status add_surface(const SimScene *scene, RolloutFile *file, Error *err) {
     const SimModel *m = &scene->model;
     RolloutSurface *s = &file->surface;
-    *s = (RolloutSurface){.triangles = scene->faces, .springs = m->springs};
+    *s = (RolloutSurface){.triangles = scene->faces, .springs = m->springs - scene->joint_springs};
     s->triangle = calloc(3 * scene->faces + 1, sizeof *s->triangle);
-    s->spring = calloc(2 * m->springs + 1, sizeof *s->spring);
+    s->spring = calloc(2 * s->springs + 1, sizeof *s->spring);
     s->touching = calloc((size_t)scene->frames + 1, m->particles);
     if (!s->triangle || !s->spring || !s->touching)
         return error_no_memory(err, "%ld frames of %s", scene->frames, scene->path);
@@ -171,7 +171,7 @@ static Status add_surface(const SimScene *scene, RolloutFile *file, Error *err) 
         for (size_t i = 3 * object->face; i < 3 * (object->face + object->faces); i++)
             s->triangle[i] = scene->face[i] + (int32_t)object->particle;
     }
-    if (m->springs) memcpy(s->spring, m->spring, 2 * m->springs * sizeof *s->spring);
+    if (s->springs) memcpy(s->spring, m->spring, 2 * s->springs * sizeof *s->spring);
     return STATUS_OK;
 }
 

@@ -37,6 +37,7 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
         {.key = "contacts", .type = ARG_OTHER, .offset = OF(contacts), .read = argument_keep},
         {.key = "planes", .type = ARG_OTHER, .offset = OF(planes), .read = argument_keep},
         {.key = "objects", .type = ARG_OTHER, .offset = OF(objects), .required = true, .read = argument_keep},
+        {.key = "joints", .type = ARG_OTHER, .offset = OF(joints), .read = argument_keep},
         {.key = "controls", .type = ARG_OTHER, .offset = OF(controls), .read = argument_keep},
         {.key = "values", .type = ARG_OTHER, .offset = OF(values), .read = argument_keep},
         {.key = "cameras", .type = ARG_OTHER, .offset = OF(cameras), .read = argument_keep},
@@ -183,8 +184,10 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     if (status == STATUS_OK) status = read_contacts(reader, &head);
     if (status == STATUS_OK) status = read_planes(reader, &head);
     if (status == STATUS_OK) status = read_parts(reader, &head);
+    if (status == STATUS_OK) status = scene_read_joints(reader, &head);
     out->model.scenes = 1;
-    out->model.materials = head.contact_count;
+    // Points of joints have a material that touches nothing.
+    out->model.materials = head.contact_count + (head.contact_count && head.joint_count);
     out->model.damping = head.damping ? SIM_DAMPING_VELOCITY : SIM_DAMPING_STRAIN;
     out->model.dt = out->frame_time / (double)(out->substeps ? out->substeps : 1);
     if (status == STATUS_OK) status = scene_fill(reader, &head);
@@ -196,6 +199,8 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     free(head.part);
     free(head.contact);
     free(head.control);
+    free(head.tie);
+    free(head.joined);
     return status;
 }
 
@@ -228,8 +233,8 @@ Status scene_read(const char *path, SimScene *out, Error *err) {
 
 void scene_free(SimScene *scene) {
     const SimModel *m = &scene->model;
-    const void *const arrays[] = {m->fixed,    m->material, m->spring, m->tet,   m->hinge,  m->plane,
-                                  m->contacts, m->face,     m->body,   m->rigid, m->inertia};
+    const void *const arrays[] = {m->fixed,    m->material, m->spring, m->tet,   m->hinge,   m->plane,
+                                  m->contacts, m->face,     m->body,   m->rigid, m->inertia, m->joined};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)arrays[i]);
     for (int v = 0; v < SIM_VALUES; v++) free(scene->values.of[v]);
     free(scene->objects);

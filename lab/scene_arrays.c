@@ -24,6 +24,7 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
         size_t inner = 0;
         for (size_t e = 0; e < edge_count[p]; e++) inner += edges[p][e].count == 2;
         object->particle = m->particles, object->particles = part->mesh.N;
+        object->joint_points = part->joint_points;
         object->spring = m->springs, object->springs = rigid ? 0 : part->mesh.S + edge_count[p];
         object->tet = m->tets, object->tets = rigid ? 0 : part->mesh.T;
         object->hinge = m->hinges, object->hinges = part->has_bending ? inner : 0;
@@ -33,6 +34,7 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
         m->hinges += object->hinges;
         m->rigids += rigid && !part_is_fixed(part);
     }
+    m->springs += head->tie_count;
     if (m->particles <= MESH_ITEMS_MAX && m->springs <= MESH_ITEMS_MAX && m->tets <= MESH_ITEMS_MAX) return STATUS_OK;
     return argument_error(reader, head->objects, "objects: more than %d particles, springs or tetrahedra",
                           MESH_ITEMS_MAX);
@@ -40,6 +42,7 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
 
 #define CONTROLS_MAX ((size_t)1 << 28)  // doubles
 #define POSITIONS_MAX ((size_t)1 << 36) // of all frames
+#define FAR_BELOW 1e9                   // metres: so deep nothing gets
 
 static Status check_frames(const ArgumentReader *reader, const SceneHead *head) {
     const SimScene *scene = head->scene;
@@ -76,13 +79,6 @@ static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
     return good ? STATUS_OK : scene_no_memory(reader);
 }
 
-// x turned about the axis (Rodrigues).
-static void turn(const Part *part, const double x[3], double out[3]) {
-    double across[3], along = vector_dot(part->axis, x), c = cos(part->angle), s = sin(part->angle);
-    vector_cross(part->axis, x, across);
-    for (int k = 0; k < 3; k++) out[k] = c * x[k] + s * across[k] + (1 - c) * along * part->axis[k];
-}
-
 static Status fill_particles(const ArgumentReader *reader, SimScene *scene, const Part *part,
                              const SceneObject *object) {
     double *mass = scene->values.of[SIM_MASS] + object->particle,
@@ -94,13 +90,15 @@ static Status fill_particles(const ArgumentReader *reader, SimScene *scene, cons
     if (status == STATUS_OK) status = part_masses(reader, part, mass, share);
     if (status != STATUS_OK) return status;
     for (size_t i = 0; i < object->particles; i++) {
-        turn(part, part->mesh.position + 3 * i, rest + 3 * i);
+        part_turn(part, part->angle, part->mesh.position + 3 * i, rest + 3 * i);
         for (int c = 0; c < 3; c++) {
             rest[3 * i + (size_t)c] += part->position[c];
             centre[c] += mass[i] * rest[3 * i + (size_t)c];
         }
         total += mass[i];
-        ((int32_t *)scene->model.material)[object->particle + i] = part->material;
+        const bool of_joint = i >= object->particles - object->joint_points && scene->model.materials;
+        ((int32_t *)scene->model.material)[object->particle + i] =
+            of_joint ? (int32_t)scene->model.materials - 1 : part->material;
     }
     // v + spin x (x - centre); fixed particles stay. The centre is that before the section `values`, as fits need it:
     // the derivative by a mass is that of the mass alone.
@@ -115,15 +113,15 @@ static Status fill_particles(const ArgumentReader *reader, SimScene *scene, cons
     return STATUS_OK;
 }
 
-static void fill_spring(SimScene *scene, const Part *part, size_t spring, int32_t a, int32_t b) {
+static void fill_spring(SimScene *scene, const Stiffness *springs, size_t spring, int32_t a, int32_t b) {
     const double *rest = scene->values.of[SIM_REST];
     double d[3];
     vector_between(rest, a, b, d);
     ((int32_t *)scene->model.spring)[2 * spring] = a;
     ((int32_t *)scene->model.spring)[2 * spring + 1] = b;
     scene->values.of[SIM_SPRING_LENGTH][spring] = sqrt(vector_dot(d, d));
-    scene->values.of[SIM_SPRING_KE][spring] = part->springs.k_e;
-    scene->values.of[SIM_SPRING_KD][spring] = part->springs.k_d;
+    scene->values.of[SIM_SPRING_KE][spring] = springs->k_e;
+    scene->values.of[SIM_SPRING_KD][spring] = springs->k_d;
 }
 
 // Angle between the triangles in the rest pose, 0 when flat, as the simulator measures it.
@@ -156,9 +154,9 @@ static void fill_elements(SimScene *scene, const Part *part, const SceneObject *
     size_t spring = object->spring, hinge = object->hinge;
     double mu, lambda;
     for (size_t i = 0; i < mesh->S; i++)
-        fill_spring(scene, part, spring++, first + mesh->spring[2 * i], first + mesh->spring[2 * i + 1]);
+        fill_spring(scene, &part->springs, spring++, first + mesh->spring[2 * i], first + mesh->spring[2 * i + 1]);
     for (size_t i = 0; i < edge_count; i++) {
-        fill_spring(scene, part, spring++, first + edges[i].a, first + edges[i].b);
+        fill_spring(scene, &part->springs, spring++, first + edges[i].a, first + edges[i].b);
         if (part->has_bending && edges[i].count == 2) fill_hinge(scene, part, hinge++, edges + i, first);
     }
     solid_stiffness(&part->solid, &mu, &lambda);
@@ -169,6 +167,24 @@ static void fill_elements(SimScene *scene, const Part *part, const SceneObject *
         scene->values.of[SIM_TET_KD][i] = part->solid.k_d;
         scene->values.of[SIM_TET_ACT][i] = part->solid.act;
     }
+}
+
+// Behind the springs of all objects. Objects that are joined do not meet.
+static Status fill_joints(const ArgumentReader *reader, const SceneHead *head) {
+    SimScene *scene = head->scene;
+    bool good = true;
+    for (size_t k = 0; k < head->tie_count; k++) {
+        const SceneTie *tie = head->tie + k;
+        int32_t end[2];
+        for (int j = 0; j < 2; j++) end[j] = (int32_t)scene->objects[tie->part[j]].particle + tie->point[j];
+        fill_spring(scene, &tie->springs, scene->model.springs - head->tie_count + k, end[0], end[1]);
+    }
+    int32_t *joined = allocate(head->joint_count, sizeof *head->joined, &good);
+    if (good && head->joint_count) memcpy(joined, head->joined, head->joint_count * sizeof *head->joined);
+    scene->model.joined = joined;
+    scene->model.joints = good ? head->joint_count : 0;
+    scene->joint_springs = head->tie_count;
+    return good ? STATUS_OK : scene_no_memory(reader);
 }
 
 // Numbers of the rigid bodies, one an object that is not fixed.
@@ -185,6 +201,8 @@ static void fill_rigid(SimScene *scene) {
 
 static void fill_contacts(const SceneHead *head) {
     double *const *of = head->scene->values.of;
+    if (head->scene->model.materials > head->contact_count) // of points of joints
+        ((SimMaterial *)head->scene->model.contacts)[head->contact_count].margin = -FAR_BELOW;
     for (size_t i = 0; i < head->contact_count; i++) {
         const SceneContact *contact = head->contact + i;
         ((SimMaterial *)head->scene->model.contacts)[i] = (SimMaterial){contact->margin, contact->fade};
@@ -257,6 +275,7 @@ Status scene_fill(const ArgumentReader *reader, const SceneHead *head) {
         if (status == STATUS_OK) status = fill_faces(reader, scene, head->part + p, scene->objects + p);
     }
     if (status == STATUS_OK) status = fill_bodies(reader, scene);
+    if (status == STATUS_OK) status = fill_joints(reader, head);
     if (status == STATUS_OK) fill_rigid(scene);
     if (status == STATUS_OK) fill_contacts(head);
     if (status == STATUS_OK) memcpy(scene->values.of[SIM_GRAVITY], head->gravity, sizeof head->gravity);

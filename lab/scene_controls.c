@@ -11,7 +11,8 @@ static bool is_motion(const SceneControl *control) { return control->has_velocit
 
 static size_t fixed_count(const SimScene *scene, const SceneObject *object) {
     size_t count = 0;
-    for (size_t i = object->particle; i < object->particle + object->particles; i++) count += scene->model.fixed[i];
+    for (size_t i = object->particle; i < object->particle + scene_own_particles(object); i++)
+        count += scene->model.fixed[i];
     return count;
 }
 
@@ -108,7 +109,7 @@ static void motion_of(const SceneHead *head, const SceneObject *object, long f, 
 static void middle_of(const SimScene *scene, const SceneObject *object, size_t count, const double *place,
                       double out[3]) {
     for (int c = 0; c < 3; c++) out[c] = 0;
-    for (size_t i = 0; i < object->particles; i++)
+    for (size_t i = 0; i < scene_own_particles(object); i++)
         for (size_t c = 0; c < 3 && scene->model.fixed[object->particle + i]; c++)
             out[c] += place[3 * i + c] / (double)count;
 }

@@ -35,11 +35,15 @@ typedef struct Part {
     char contact[ARGUMENT_NAME_SIZE];
     double colour[3];
     bool has_colour;
-    int material; // number of the contact
+    int material;        // number of the contact
+    size_t joint_points; // the last vertices of the mesh, which joints have added
 } Part;
 
 // The mesh and the properties of one entry of `objects`; mesh_free(&out->mesh) also after an error.
 Status part_read(const ArgumentReader *reader, const YamlNode *node, Part *out);
+
+// x turned about the part's axis by so many radians.
+void part_turn(const Part *part, double angle, const double x[3], double out[3]);
 
 // `fixed: all`
 bool part_is_fixed(const Part *part);
@@ -59,6 +63,13 @@ typedef struct SceneControl {
     const SceneObject *of;
 } SceneControl;
 
+// A spring of a joint.
+typedef struct SceneTie {
+    size_t part[2];
+    int32_t point[2]; // vertices of their meshes
+    Stiffness springs;
+} SceneTie;
+
 // ---- the whole file
 
 typedef struct SceneHead {
@@ -66,14 +77,21 @@ typedef struct SceneHead {
     double fps, gravity[3];
     bool has_gravity;
     int up, precision, damping;
-    const YamlNode *contacts, *planes, *objects, *controls, *values, *cameras, *picture, *lights, *fit, *random;
+    const YamlNode *contacts, *planes, *objects, *joints, *controls, *values, *cameras, *picture, *lights, *fit,
+        *random;
     SceneContact *contact;
     size_t contact_count;
     Part *part;
     size_t part_count;
     SceneControl *control;
     size_t control_count;
+    SceneTie *tie;
+    int32_t (*joined)[2]; // the parts of each joint
+    size_t tie_count, joint_count;
 } SceneHead;
+
+// Adds the points of joints to the meshes of rigid parts, and lists their springs. Before scene_fill.
+Status scene_read_joints(const ArgumentReader *reader, SceneHead *head);
 
 // Makes and fills the arrays of the scene's model and values.
 Status scene_fill(const ArgumentReader *reader, const SceneHead *head);

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR 1e6     // metres; a larger number is taken for a mistake
-#define STIFF 1e15  // N/m, Pa, ..
+#define FAR 1e6    // metres; a larger number is taken for a mistake
+#define STIFF 1e15 // N/m, Pa, ..
+#define NO_MASS 1e-15
 #define LEAST 1e-12 // of lengths and masses that must be above 0
 enum { CELLS_MAX = 4096 };
 
@@ -278,6 +279,13 @@ static const Argument object_arguments[] = {
     {.key = "colour", .type = ARG_NUMBERS, .offset = OF(colour), .max = 255, .numbers = 3, .given = OF(has_colour)}};
 #undef OF
 
+// Rodrigues.
+void part_turn(const Part *part, double angle, const double x[3], double out[3]) {
+    double across[3], along = vector_dot(part->axis, x), c = cos(angle), s = sin(angle);
+    vector_cross(part->axis, x, across);
+    for (int k = 0; k < 3; k++) out[k] = c * x[k] + s * across[k] + (1 - c) * along * part->axis[k];
+}
+
 bool part_is_fixed(const Part *part) {
     return part->fixed && part->fixed->kind == YAML_TEXT && !strcmp(part->fixed->text, "all");
 }
@@ -400,10 +408,17 @@ Status part_fixed(const ArgumentReader *reader, const Part *part, uint8_t *fixed
 
 // ---- masses: a quarter of each tet's, a third of each triangle's, else equal shares
 
+// Points of joints have no part in it, but the simulator's particles have a mass above 0.
 static Status rigid_masses(const ArgumentReader *reader, const Part *part, double *mass, double *share) {
     Error why;
+    Mesh solid = part->mesh;
     const double total = part->has_mass ? part->mass : 0;
-    const Status status = rigid_mass(&part->mesh, part->density, total, mass, share, &why);
+    solid.N -= part->joint_points;
+    const Status status = rigid_mass(&solid, part->density, total, mass, share, &why);
+    for (size_t i = solid.N; i < part->mesh.N && status == STATUS_OK; i++) {
+        mass[i] = NO_MASS * mass[0];
+        if (share) share[i] = 0;
+    }
     return status == STATUS_OK ? status
                                : argument_error(reader, part->node, "%s: rigid: %s", part->node->key, why.text);
 }

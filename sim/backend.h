@@ -60,8 +60,9 @@ typedef struct SimTouching {
     const int32_t *ring_of,
         *ring;               // vertex v is corner ring[r] % 3 of face ring[r] / 3, r = ring_of[v] .. ring_of[v+1]-1
     const int32_t *material; // (vertices) row of `contact`
-    void *rest;              // (vertices, SIM_RECORD) places at rest; NULL: no body touches itself
-    void *contact;           // (scenes*materials, SIM_MATERIAL) k_e, k_d, k_f, mu, margin, fade
+    const int32_t *apart_of, *apart; // body b never meets apart[r], r = apart_of[b] .. apart_of[b+1]-1; of the host
+    void *rest;                      // (vertices, SIM_RECORD) places at rest; NULL: no body touches itself
+    void *contact;                   // (scenes*materials, SIM_MATERIAL) k_e, k_d, k_f, mu, margin, fade
     // of the present step
     void *box;             // (bodies, SIM_RECORD) around each: low corner, 0, high corner, 0
     void *group;           // (groups, SIM_GROUP) trees of boxes

@@ -176,6 +176,27 @@ static void list_ring(const SimTouching *t, size_t vertices, int32_t *of, int32_
     for (size_t i = 0; i < 3 * t->faces; i++) ring[of[t->face[i] + 1]++] = (int32_t)i;
 }
 
+// Both bodies of each joint, in all scenes.
+static bool list_apart(Sim *sim, size_t bodies, SimTouching *t) {
+    const SimModel *m = &sim->model;
+    const size_t all = m->scenes * bodies;
+    int32_t *of = arena_array(&sim->memory, all + 2, sizeof *of),
+            *apart = arena_array(&sim->memory, 2 * m->scenes * m->joints, sizeof *apart);
+    if (!of || !apart) return false;
+    memset(of, 0, (all + 2) * sizeof *of);
+    for (int turn = 0; turn < 2; turn++) { // counts, then lists
+        for (size_t b = 0; b < all && turn; b++) of[b + 2] += of[b + 1];
+        for (size_t i = 0; i < 2 * m->scenes * m->joints; i++) {
+            const int32_t *pair = m->joined + i / 2 % m->joints * 2;
+            const int32_t first = (int32_t)(i / 2 / m->joints * bodies), self = first + pair[i % 2];
+            if (turn) apart[of[self + 1]++] = first + pair[1 - i % 2];
+            else of[self + 2]++;
+        }
+    }
+    t->apart_of = of, t->apart = apart;
+    return true;
+}
+
 static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
     const SimModel *m = &sim->model;
     const size_t B = m->scenes, N = m->particles, vertices = sim_padded(&sim->topology);
@@ -199,7 +220,7 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
     const size_t rows = alone ? vertices : 0;
     t.rest = arena_array(memory, rows, SIM_RECORD * (size_t)sim->backend->real_bytes);
     if (!t.rest || !body || !face || !point || !point_body || !ring_of || !ring || !material || !t.contact ||
-        !make_room(sim, &t))
+        !list_apart(sim, s->bodies, &t) || !make_room(sim, &t))
         return error_set(err, STATUS_FAILED, "out of memory for %zu bodies that meet", t.bodies);
     for (size_t i = 0; i < m->materials; i++) t.reach = fmax(t.reach, m->contacts[i].margin);
     for (size_t scene = 0; scene < B; scene++) {

@@ -65,10 +65,17 @@ static Status check_contact(const SimModel *model, Error *err) {
 
 // Bodies are numbered from 0, and there are at most as many as particles.
 static Status check_bodies(const SimModel *model, Error *err) {
-    for (size_t i = 0; i < model->particles && model->faces; i++)
+    int32_t bodies = 0;
+    for (size_t i = 0; i < model->particles && model->faces; i++) {
         if (!model->body || model->body[i] < 0 || (size_t)model->body[i] >= model->particles)
             return error_set(err, STATUS_BAD_INPUT, "particle %zu: body %d is not one of 0 to %zu", i,
                              model->body ? model->body[i] : -1, model->particles - 1);
+        bodies = model->body[i] < bodies ? bodies : model->body[i] + 1;
+    }
+    for (size_t i = 0; i < 2 * model->joints && model->faces; i++)
+        if (model->joined[i] < 0 || model->joined[i] >= bodies)
+            return error_set(err, STATUS_BAD_INPUT, "joint %zu: body %d is not one of 0 to %d", i / 2, model->joined[i],
+                             bodies - 1);
     for (size_t f = 0; f < model->faces; f++)
         for (size_t j = 0; j < 3; j++)
             if (model->body[model->face[3 * f + j]] != model->body[model->face[3 * f]])
@@ -77,10 +84,16 @@ static Status check_bodies(const SimModel *model, Error *err) {
     return STATUS_OK;
 }
 
-// Of elements of a kind, the first that holds a particle of a rigid body.
+// Springs may hold a rigid body at something else, but nothing else acts on its particles.
 static Status check_not_rigid(const SimModel *model, SimKind kind, Error *err) {
     const size_t corners = sim_corners(kind);
-    for (size_t i = 0; i < corners * sim_elements(model, kind); i++) {
+    for (size_t e = 0; e < model->springs && kind == SIM_KIND_SPRING; e++) {
+        const int32_t *end = model->spring + 2 * e;
+        if (model->rigid[end[0]] >= 0 && model->rigid[end[0]] == model->rigid[end[1]])
+            return error_set(err, STATUS_BAD_INPUT, "spring %zu: particles %d and %d belong to one rigid body, %d", e,
+                             end[0], end[1], model->rigid[end[0]]);
+    }
+    for (size_t i = 0; i < corners * sim_elements(model, kind) && kind != SIM_KIND_SPRING; i++) {
         const int32_t at = sim_element_particles(model, kind)[i];
         if (model->rigid[at] >= 0)
             return error_set(err, STATUS_BAD_INPUT, "%s %zu: particle %d belongs to rigid body %d", kind_names[kind],

@@ -22,6 +22,8 @@ typedef struct SimNearest {
 // Whether particles of body a may touch body b of the same scene. What has no inside may touch itself.
 SIM_ELEMENT bool sim_may_meet(const SimTouching *t, int32_t a, int32_t b) {
     const SimBody *self = &t->body[a], *other = &t->body[b];
+    for (int32_t r = t->apart_of[a]; r < t->apart_of[a + 1]; r++)
+        if (t->apart[r] == b) return false;
     if (a == b) return self->faces && !self->closed && self->moves && t->reach > 0;
     return (self->moves || other->moves) && (self->faces || other->faces);
 }

@@ -79,11 +79,16 @@ ELEMENT bool sim_rigid_write(const SimRigidBody *body, const SimStep *step, size
 
 // ---- its adjoint, after the first two passes of the step: likewise
 
-// dLoss/d(record) after the step, from its parts; the particle belongs to no element.
-ELEMENT void rigid_read_adjoint(const SimBack *b, size_t vertex, double gx[3], double gv[3]) {
+// dLoss/d(record) after the step, from its parts.
+ELEMENT void rigid_read_adjoint(const SimPacked *p, const SimBack *b, size_t vertex, double gx[3], double gv[3]) {
     const void *const others[2] = {b->touch ? b->touch_sum : NULL, b->loss};
     double x[3], v[3];
     rigid_read(b->adjoint, vertex, gx, gv);
+    for (int32_t s = p->slots_of[vertex]; s < p->slots_of[vertex + 1] && !b->last; s++) {
+        rigid_read(b->slots, (size_t)p->slot_list[s], x, v);
+        rigid_add(1, x, gx);
+        rigid_add(1, v, gv);
+    }
     for (int k = 0; k < 2; k++) {
         if (!others[k]) continue;
         rigid_read(others[k], vertex, x, v);
@@ -93,10 +98,11 @@ ELEMENT void rigid_read_adjoint(const SimBack *b, size_t vertex, double gx[3], d
 }
 
 // The largest |component| of the particle's adjoint after the step.
-ELEMENT double sim_rigid_sum_back(const SimBack *b, const SimRigidBody *body, size_t vertex, SimRigidBack *sums) {
+ELEMENT double sim_rigid_sum_back(const SimPacked *p, const SimBack *b, const SimRigidBody *body, size_t vertex,
+                                  SimRigidBack *sums) {
     double r[3], u[3], gx[3], gv[3], most = 0;
     rigid_read_arms(body, b->state, vertex, r, u);
-    rigid_read_adjoint(b, vertex, gx, gv);
+    rigid_read_adjoint(p, b, vertex, gx, gv);
     sim_rigid_add_back(&body->motion, r, gx, gv, sums);
     for (int i = 0; i < 3; i++) most = fmax(most, fmax(fabs(gx[i]), fabs(gv[i])));
     return most;
@@ -113,7 +119,7 @@ ELEMENT void rigid_read_part(const SimPacked *p, const SimBack *b, const SimRigi
     double f[3], gx[3], gv[3];
     rigid_read_arms(body, b->state, vertex, r, u);
     rigid_read_force(b->total, vertex, f);
-    rigid_read_adjoint(b, vertex, gx, gv);
+    rigid_read_adjoint(p, b, vertex, gx, gv);
     sim_rigid_part(&body->motion, &body->back, p->rigid_mass[vertex][1], r, u, f, gx, gv, out);
 }
 

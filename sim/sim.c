@@ -32,6 +32,7 @@ static bool copy_model(Sim *sim, const SimModel *m) {
     sim->model.face = copy_of(memory, m->face, 3 * m->faces * sizeof *m->face, &ok);
     sim->model.body = copy_of(memory, m->body, m->particles * sizeof *m->body, &ok);
     sim->model.rigid = copy_of(memory, m->rigid, m->particles * sizeof *m->rigid, &ok);
+    sim->model.joined = copy_of(memory, m->joined, 2 * m->joints * sizeof *m->joined, &ok);
     sim->model.inertia = copy_of(memory, m->inertia, m->particles * sizeof *m->inertia, &ok);
     sim->model.contacts = copy_of(memory, m->contacts, m->materials * sizeof *m->contacts, &ok);
     sim->planes = arena_array(memory, m->planes, sizeof *sim->planes);

@@ -62,7 +62,10 @@ typedef struct SimModel {
     // of the face's first corner among them.
     const int32_t *face; // (faces,3) triangles of one body each; outwards where they enclose it
     const int32_t *body; // (N) number of the body that a particle belongs to; read only when there are faces
-    // Particles of a rigid body keep their distances. They belong to no element, and none of them is fixed.
+    size_t joints;
+    const int32_t *joined; // (joints,2) numbers of bodies that do not meet each other; read only when there are faces
+    // Particles of a rigid body keep their distances. None of them is fixed, and of elements only springs act on them,
+    // whose other end is not of the same body.
     const int32_t *rigid; // (N) number of the rigid body that a particle belongs to, -1: none; read only when there are
                           // rigid bodies
     // (N) share of a particle's mass m that counts in its rigid body's inertia: the second moment about the centre of

@@ -2,6 +2,7 @@
 #include "sim/stable_rigid.h"
 
 #include "base/vector.h"
+#include "sim/rest_shape.h"
 #include "sim/rigid.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ static const double thin = 0.02; // of the body's reach: so near to a face's pla
 
 typedef struct Shape {
     const SimRigidLoad *load;
-    size_t members, touching;
+    size_t members, touching, held;            // so many of the load's
     double mass, centre[3], inverse[9], reach; // kg, metres, of its inertia, the farthest particle
 } Shape;
 
@@ -51,28 +52,48 @@ static void list_touching(Shape *s, const double n[3], double height) {
     }
 }
 
-// The force and torque about the centre of all that touches, at a motion (velocity, turn); along n alone where given.
-static void resist(const Shape *s, const double *rate, const double *n, const double motion[6], double out[6]) {
-    double r[3];
+// What acts on a body: what its particles touch, along n alone where it is given; or its springs.
+typedef struct Action {
+    const double *rate, *n; // (N) or (springs)
+    const SimModel *sprung; // NULL: what touches
+    size_t rigid;
+} Action;
+
+// Adds the force and torque about the centre on particle i at a motion (velocity, turn).
+static void resist_at(const Shape *s, int32_t i, double rate, const double *n, const double motion[6], double out[6]) {
+    double r[3], u[3] = {motion[0], motion[1], motion[2]};
+    arm_of(s, i, r);
+    rigid_add_cross(1, motion + 3, r, u);
+    const double along = n ? vector_dot(n, u) : 0;
+    for (int a = 0; a < 3; a++) u[a] = rate * (n ? along * n[a] : u[a]);
+    rigid_add(1, u, out);
+    rigid_add_cross(1, r, u, out + 3);
+}
+
+static void resist(const Shape *s, const Action *by, const double motion[6], double out[6]) {
+    const SimModel *m = by->sprung;
     for (int a = 0; a < 6; a++) out[a] = 0;
-    for (size_t k = 0; k < s->touching; k++) {
+    for (size_t k = 0; k < s->touching && !m; k++) {
         const int32_t i = s->load->touching[k];
-        double u[3] = {motion[0], motion[1], motion[2]};
-        arm_of(s, i, r);
-        rigid_add_cross(1, motion + 3, r, u);
-        const double along = n ? vector_dot(n, u) : 0;
-        for (int a = 0; a < 3; a++) u[a] = rate[i] * (n ? along * n[a] : u[a]);
-        rigid_add(1, u, out);
-        rigid_add_cross(1, r, u, out + 3);
+        resist_at(s, i, by->rate[i], by->n, motion, out);
+    }
+    for (size_t k = 0; k < s->held && m; k++) {
+        const size_t e = (size_t)s->load->held[k];
+        const int32_t *end = m->spring + 2 * e;
+        const bool second = m->rigid[end[1]] == (int32_t)by->rigid;
+        const double other = m->fixed && m->fixed[end[!second]] ? 1 : 2;
+        double along[3];
+        rest_edge(s->load->place, end[0], end[1], along);
+        resist_at(s, end[second], other * by->rate[e], along, motion, out);
     }
 }
 
 // The largest eigenvalue, by the method of powers.
-static double largest(const Shape *s, const double *rate, const double *n) {
+static double largest(const Shape *s, const Action *by) {
     const double reach = s->reach;
     double motion[6] = {0.5, -0.3, 0.4, 0.6 / reach, 0.35 / reach, -0.55 / reach}, force[6], size = 1;
     for (int k = 0; k < ITERATIONS && size > 0; k++) {
-        resist(s, rate, n, motion, force);
+        resist(s, by, motion, force);
         rigid_times(s->inverse, force + 3, motion + 3);
         for (int a = 0; a < 3; a++) motion[a] = force[a] / s->mass;
         size = sqrt(vector_dot(motion, motion) + reach * reach * vector_dot(motion + 3, motion + 3));
@@ -82,8 +103,17 @@ static double largest(const Shape *s, const double *rate, const double *n) {
 }
 
 static void look(const Shape *s, const double *n, double out[2]) {
-    out[0] = fmax(out[0], largest(s, s->load->stiffness, n));
-    out[1] = fmax(out[1], largest(s, s->load->damping, NULL));
+    out[0] = fmax(out[0], largest(s, &(Action){.rate = s->load->stiffness, .n = n}));
+    out[1] = fmax(out[1], largest(s, &(Action){.rate = s->load->damping}));
+}
+
+static void add_springs(Shape *s, const SimModel *model, size_t rigid, double out[2]) {
+    const double *const rates[2] = {s->load->spring_ke, s->load->spring_kd};
+    for (size_t e = 0; e < model->springs; e++)
+        for (int j = 0; j < 2; j++)
+            if (model->rigid[model->spring[2 * e + (size_t)j]] == (int32_t)rigid) s->load->held[s->held++] = (int32_t)e;
+    for (int k = 0; k < 2 && s->held; k++)
+        if (rates[k]) out[k] += largest(s, &(Action){.rate = rates[k], .sprung = model, .rigid = rigid});
 }
 
 // The unit normal of a face of three particles; false where it is flat.
@@ -97,22 +127,28 @@ static bool normal_of(const Shape *s, const int32_t corner[3], double n[3]) {
     return length > 0;
 }
 
-void sim_rigid_rates(const SimModel *model, size_t rigid, const SimRigidLoad *load, double out[2]) {
-    Shape s = {.load = load};
+// Of all that may touch at once.
+static void look_at_contact(Shape *s, const SimModel *model, size_t rigid, double out[2]) {
     const size_t stride = model->faces / FACES_MAX + 1;
     double n[3] = {0}, r[3];
     bool any = false;
-    measure(model, rigid, &s);
-    out[0] = out[1] = 0;
     for (size_t f = 0; f < model->faces; f += stride) {
         const int32_t *corner = model->face + 3 * f;
-        if (model->rigid[corner[0]] != (int32_t)rigid || !normal_of(&s, corner, n)) continue;
-        arm_of(&s, corner[0], r);
-        list_touching(&s, n, vector_dot(n, r) - thin * s.reach);
-        look(&s, n, out);
+        if (model->rigid[corner[0]] != (int32_t)rigid || !normal_of(s, corner, n)) continue;
+        arm_of(s, corner[0], r);
+        list_touching(s, n, vector_dot(n, r) - thin * s->reach);
+        look(s, n, out);
         any = true;
     }
     if (any) return;
-    list_touching(&s, n, -INFINITY);
-    look(&s, NULL, out);
+    list_touching(s, n, -INFINITY);
+    look(s, NULL, out);
+}
+
+void sim_rigid_rates(const SimModel *model, size_t rigid, const SimRigidLoad *load, double out[2]) {
+    Shape s = {.load = load};
+    out[0] = out[1] = 0;
+    measure(model, rigid, &s);
+    look_at_contact(&s, model, rigid, out);
+    add_springs(&s, model, rigid, out);
 }

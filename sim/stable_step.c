@@ -12,7 +12,7 @@
 typedef struct Rows {
     double *k, *c;    // (N) of one scene, each a sum over what acts on the particle
     uint8_t *surface; // (N) 1: may touch another body
-    int32_t *scratch; // (2,N)
+    int32_t *scratch; // (2,N), and (springs)
 } Rows;
 
 static double at(const SimValues *values, SimValue v, size_t i) { return values->of[v] ? values->of[v][i] : 0; }
@@ -20,8 +20,10 @@ static double at(const SimValues *values, SimValue v, size_t i) { return values-
 static void add_springs(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
     for (size_t e = 0; e < m->springs; e++)
         for (size_t j = 0; j < 2; j++) {
-            rows->k[m->spring[2 * e + j]] += 2 * at(values, SIM_SPRING_KE, scene * m->springs + e);
-            rows->c[m->spring[2 * e + j]] += 2 * at(values, SIM_SPRING_KD, scene * m->springs + e);
+            const int32_t end = m->spring[2 * e + j];
+            if (m->rigids && m->rigid[end] >= 0) continue; // sim/stable_rigid.h
+            rows->k[end] += 2 * at(values, SIM_SPRING_KE, scene * m->springs + e);
+            rows->c[end] += 2 * at(values, SIM_SPRING_KD, scene * m->springs + e);
         }
 }
 
@@ -108,9 +110,16 @@ static double rigid_step(const SimModel *m, const SimValues *values, size_t scen
     const size_t first = scene * m->particles;
     double step = INFINITY, rates[2];
     if (!values->of[SIM_REST] || !values->of[SIM_MASS]) return step;
-    const SimRigidLoad load = {
-        values->of[SIM_REST] + 3 * first, values->of[SIM_MASS] + first, rows->k, rows->c, rows->scratch,
-        rows->scratch + m->particles};
+    const double *const springs[2] = {values->of[SIM_SPRING_KE], values->of[SIM_SPRING_KD]};
+    const SimRigidLoad load = {.place = values->of[SIM_REST] + 3 * first,
+                               .mass = values->of[SIM_MASS] + first,
+                               .stiffness = rows->k,
+                               .damping = rows->c,
+                               .spring_ke = springs[0] ? springs[0] + scene * m->springs : NULL,
+                               .spring_kd = springs[1] ? springs[1] + scene * m->springs : NULL,
+                               .members = rows->scratch,
+                               .touching = rows->scratch + m->particles,
+                               .held = rows->scratch + 2 * m->particles};
     for (size_t r = 0; r < m->rigids; r++) {
         sim_rigid_rates(m, r, &load, rates);
         step = fmin(step, step_of(rates[0], rates[1]));
@@ -144,7 +153,7 @@ static void mark_surfaces(const SimModel *m, const Rows *rows) {
 
 double sim_stable_step(const SimModel *model, const SimValues *values) {
     Rows rows = {calloc(model->particles, sizeof(double)), calloc(model->particles, sizeof(double)),
-                 calloc(model->particles, 1), calloc(2 * model->particles, sizeof(int32_t))};
+                 calloc(model->particles, 1), calloc(2 * model->particles + model->springs, sizeof(int32_t))};
     double step = INFINITY;
     const bool ready = rows.k && rows.c && rows.surface && rows.scratch;
     if (ready) mark_surfaces(model, &rows);

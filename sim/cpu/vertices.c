@@ -187,7 +187,7 @@ static double rigid_back(const SimPacked *p, const SimBack *back, const SimRigid
     SimRigidBody body;
     double most = 0;
     move_body(p, rigid, back->state, back->total, &body);
-    for (size_t i = first; i < last; i++) most = fmax(most, sim_rigid_sum_back(back, &body, i, &body.back));
+    for (size_t i = first; i < last; i++) most = fmax(most, sim_rigid_sum_back(p, back, &body, i, &body.back));
     sim_rigid_step_back(p, back, rigid, &body);
     for (size_t i = first; i < last; i++) sim_rigid_sum_arms(p, back, &body, i, &body.back);
     for (size_t i = first; i < last; i++) sim_rigid_write_back(p, back, &body, i);

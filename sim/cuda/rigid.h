@@ -72,7 +72,7 @@ static __global__ void rigid_back(SimDevicePacked a, SimBack b) {
         double most = 0;
         move_body(p, rigid, b.state, b.total, shared);
         if (threadIdx.x == 0) body->back = mine;
-        THREAD_LOOP(i, count) most = fmax(most, sim_rigid_sum_back(&b, body, first + i, &mine));
+        THREAD_LOOP(i, count) most = fmax(most, sim_rigid_sum_back(&p, &b, body, first + i, &mine));
         add_block<0, 18>(mine, shared, &body->back); // centre, velocity, turn, rate
         if (threadIdx.x == 0) sim_rigid_step_back(&p, &b, &rigid, body);
         __syncthreads();

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joints of a scene, made of springs: a point of one object hangs at its place in the middle of four points of the
+// other, the corners of a regular tetrahedron. Springs of k along their ways to it hold it with 4/3 k in every
+// direction and turn it nowhere. So one point is a ball joint, two on an axis are a hinge, and three hold the objects
+// together.
+#include "lab/scene_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR 1e6
+enum { CORNERS = 4, POINTS_MAX = 3, NAMES_MAX = 64 };
+static const double RADIUS = 0.1; // of the larger object's extent
+
+typedef enum Kind { BALL, HINGE, WELD } Kind;
+
+typedef struct Joint {
+    const YamlNode *node, *between;
+    double at[3], axis[3], radius;
+    Stiffness springs;
+    bool has_axis, has_radius;
+    int kind;
+    size_t part[2]; // whose point hangs, and who holds it
+} Joint;
+
+// ---- reading
+
+static Status find_part(const ArgumentReader *reader, const SceneHead *head, const YamlNode *name, size_t *out) {
+    const char *words[NAMES_MAX];
+    size_t known = 0;
+    if (name->kind != YAML_TEXT) return argument_error(reader, name, "between: expected the names of two objects");
+    for (*out = 0; *out < head->part_count; ++*out) {
+        const char *key = head->part[*out].node->key;
+        if (!strcmp(key, name->text)) return STATUS_OK;
+        if (known < NAMES_MAX) words[known++] = key;
+    }
+    YamlNode named = {.line = name->line, .key = name->text};
+    return argument_unknown(reader, &named, "object", words, known);
+}
+
+static bool is_solid(const Part *part) { return part->rigid && (part->mesh.T || part->mesh.F); }
+
+static Status find_parts(const ArgumentReader *reader, const SceneHead *head, Joint *joint) {
+    const YamlNode *between = joint->between;
+    if (between->kind != YAML_LIST || between->count != 2)
+        return argument_error(reader, between, "between: expected the names of two objects");
+    Status status = find_part(reader, head, between->child, &joint->part[0]);
+    if (status == STATUS_OK) status = find_part(reader, head, between->child->next, &joint->part[1]);
+    if (status != STATUS_OK) return status;
+    const Part *of[2] = {head->part + joint->part[0], head->part + joint->part[1]};
+    if (of[0] == of[1]) return argument_error(reader, between, "between: expected two objects, found one twice");
+    if (part_is_fixed(of[0]) && part_is_fixed(of[1]))
+        return argument_error(reader, between, "between: both objects are fixed");
+    if (!is_solid(of[0]) && !is_solid(of[1]))
+        return argument_error(reader, between, "between: one of the two must be a rigid solid");
+    if (is_solid(of[1])) return STATUS_OK;
+    const size_t soft = joint->part[1];
+    joint->part[1] = joint->part[0], joint->part[0] = soft;
+    return STATUS_OK;
+}
+
+static double extent_of(const Mesh *mesh) {
+    double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, out = 0;
+    for (size_t i = 0; i < mesh->N; i++) scene_grow_box(box, mesh->position + 3 * i);
+    for (int c = 0; c < 3; c++) out = fmax(out, box[3 + c] - box[c]);
+    return out;
+}
+
+static Status check_kind(const ArgumentReader *reader, const SceneHead *head, Joint *joint) {
+    const Part *of[2] = {head->part + joint->part[0], head->part + joint->part[1]};
+    const double length = sqrt(vector_dot(joint->axis, joint->axis));
+    if (joint->has_axis != (joint->kind == HINGE))
+        return argument_error(reader, joint->node, "%s: a hinge has an axis, other joints have none", joint->node->key);
+    if (joint->kind == HINGE && !(length > 0))
+        return argument_error(reader, joint->node, "axis: expected a vector of non-zero length");
+    for (int c = 0; c < 3 && joint->kind == HINGE; c++) joint->axis[c] /= length;
+    if (joint->kind != BALL && !is_solid(of[0]))
+        return argument_error(reader, joint->between, "between: %s is no rigid solid, so only a ball joint holds it",
+                              of[0]->node->key);
+    if (!joint->has_radius) joint->radius = RADIUS * fmax(extent_of(&of[0]->mesh), extent_of(&of[1]->mesh));
+    return STATUS_OK;
+}
+
+static Status read_joint(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node, Joint *out) {
+#define OF(field) offsetof(Joint, field)
+    static const Argument table[] = {
+        {.key = "between", .type = ARG_OTHER, .offset = OF(between), .required = true, .read = argument_keep},
+        {.key = "kind", .type = ARG_WORD, .offset = OF(kind), .words = "ball|hinge|weld"},
+        {.key = "at", .type = ARG_NUMBERS, .offset = OF(at), .min = -FAR, .max = FAR, .numbers = 3, .required = true},
+        {.key = "axis",
+         .type = ARG_NUMBERS,
+         .offset = OF(axis),
+         .min = -FAR,
+         .max = FAR,
+         .numbers = 3,
+         .given = OF(has_axis)},
+        {.key = "radius", .type = ARG_NUMBER, .offset = OF(radius), .min = 1e-6, .max = FAR, .given = OF(has_radius)},
+        {.key = "k_e", .type = ARG_NUMBER, .offset = OF(springs.k_e), .max = 1e15, .required = true},
+        {.key = "k_d", .type = ARG_NUMBER, .offset = OF(springs.k_d), .max = 1e15}};
+#undef OF
+    *out = (Joint){.node = node};
+    const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
+    Status status = arguments_read(reader, node, &group, 1, NULL);
+    if (status == STATUS_OK) status = find_parts(reader, head, out);
+    return status == STATUS_OK ? check_kind(reader, head, out) : status;
+}
+
+// ---- its points and springs
+
+// A new particle of a rigid part at a place of the scene; its number.
+static Status add_point(const ArgumentReader *reader, Part *part, const double at[3], int32_t *out) {
+    double from[3], own[3];
+    for (int c = 0; c < 3; c++) from[c] = at[c] - part->position[c];
+    part_turn(part, -part->angle, from, own);
+    *out = (int32_t)part->mesh.N;
+    part->joint_points++;
+    return mesh_add_vertex(&part->mesh, own, reader->err);
+}
+
+// The particle of a soft part that is nearest to a place, which becomes its own.
+static int32_t nearest_point(const Part *part, double at[3]) {
+    double least = INFINITY, place[3] = {0};
+    int32_t out = 0;
+    for (size_t i = 0; i < part->mesh.N; i++) {
+        double x[3], square = 0;
+        part_turn(part, part->angle, part->mesh.position + 3 * i, x);
+        for (int c = 0; c < 3; c++) {
+            x[c] += part->position[c];
+            square += (x[c] - at[c]) * (x[c] - at[c]);
+        }
+        if (square >= least) continue;
+        least = square;
+        out = (int32_t)i;
+        memcpy(place, x, sizeof place);
+    }
+    memcpy(at, place, sizeof place);
+    return out;
+}
+
+// A point of the first part at `at`, held by the second with a share of the joint's stiffness.
+static Status hang(const ArgumentReader *reader, SceneHead *head, const Joint *joint, double at[3], double share) {
+    static const double way[CORNERS][3] = {{1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}};
+    Part *first = head->part + joint->part[0], *second = head->part + joint->part[1];
+    Status status = STATUS_OK;
+    int32_t hung = 0;
+    if (is_solid(first)) status = add_point(reader, first, at, &hung);
+    else hung = nearest_point(first, at);
+    for (int k = 0; k < CORNERS && status == STATUS_OK; k++) {
+        SceneTie *tie = head->tie + head->tie_count++;
+        double corner[3];
+        for (int c = 0; c < 3; c++) corner[c] = at[c] + joint->radius * way[k][c] / sqrt(3);
+        *tie = (SceneTie){.part = {joint->part[0], joint->part[1]}, .point = {hung, 0}};
+        tie->springs = (Stiffness){0.75 * share * joint->springs.k_e, 0.75 * share * joint->springs.k_d};
+        status = add_point(reader, second, corner, &tie->point[1]);
+    }
+    return status;
+}
+
+static Status make_joint(const ArgumentReader *reader, SceneHead *head, const Joint *joint) {
+    static const int counts[] = {[BALL] = 1, [HINGE] = 2, [WELD] = 3};
+    const int count = counts[joint->kind];
+    Status status = STATUS_OK;
+    for (int k = 0; k < count && status == STATUS_OK; k++) {
+        const double angle = 2 * M_PI * k / count, round[3] = {cos(angle), sin(angle), 0};
+        double at[3];
+        for (int c = 0; c < 3; c++) {
+            const double way = joint->kind == HINGE  ? (k ? -1 : 1) * joint->axis[c]
+                               : joint->kind == WELD ? round[c]
+                                                     : 0;
+            at[c] = joint->at[c] + joint->radius * way;
+        }
+        status = hang(reader, head, joint, at, 1.0 / count);
+    }
+    return status;
+}
+
+Status scene_read_joints(const ArgumentReader *reader, SceneHead *head) {
+    const YamlNode *map = head->joints;
+    if (!map) return STATUS_OK;
+    Status status = scene_need(reader, map, YAML_MAP, "a map of joints {hip: {between: [..], at: .., k_e: ..}}");
+    if (status != STATUS_OK) return status;
+    head->tie = calloc(map->count, POINTS_MAX * CORNERS * sizeof *head->tie);
+    head->joined = calloc(map->count, sizeof *head->joined);
+    if (!head->tie || !head->joined) return scene_no_memory(reader);
+    for (const YamlNode *node = map->child; node && status == STATUS_OK; node = node->next) {
+        Joint joint;
+        status = read_joint(reader, head, node, &joint);
+        if (status == STATUS_OK) status = make_joint(reader, head, &joint);
+        for (int k = 0; k < 2; k++) head->joined[head->joint_count][k] = (int32_t)joint.part[k];
+        head->joint_count++;
+    }
+    return status;
+}
