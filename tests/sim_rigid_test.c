@@ -254,7 +254,14 @@ static void test_bad_input(void **state) {
     refused(&s, "particle 4: its share");
     s.inertia[4] = 1, s.tet[0] = 3;
     refused(&s, "tet 0: particle 3 belongs to rigid body 0");
-    s.model.faces = s.model.tets = 0;
+    const int32_t spring[2] = {3, 4}, joined[2] = {0, 9};
+    s.model.tets = 0;
+    s.model.spring = spring, s.model.springs = 1;
+    refused(&s, "spring 0: particles 3 and 4 belong to one rigid body, 0");
+    s.model.springs = 0;
+    s.model.joined = joined, s.model.joints = 1;
+    refused(&s, "joint 0: body 9 is not one of 0 to");
+    s.model.faces = 0;
     for (int i = 2; i < 12; i++) s.rigid[i] = -1;
     refused(&s, "rigid body 0 has 2 particles");
     sim_scene_free(&s);
