@@ -42,7 +42,6 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
 
 #define CONTROLS_MAX ((size_t)1 << 28)  // doubles
 #define POSITIONS_MAX ((size_t)1 << 36) // of all frames
-#define FAR_BELOW 1e9                   // metres: so deep nothing gets
 
 static Status check_frames(const ArgumentReader *reader, const SceneHead *head) {
     const SimScene *scene = head->scene;
@@ -202,7 +201,7 @@ static void fill_rigid(SimScene *scene) {
 static void fill_contacts(const SceneHead *head) {
     double *const *of = head->scene->values.of;
     if (head->scene->model.materials > head->contact_count) // of points of joints
-        ((SimMaterial *)head->scene->model.contacts)[head->contact_count].margin = -FAR_BELOW;
+        ((SimMaterial *)head->scene->model.contacts)[head->contact_count].margin = SIM_NO_CONTACT;
     for (size_t i = 0; i < head->contact_count; i++) {
         const SceneContact *contact = head->contact + i;
         ((SimMaterial *)head->scene->model.contacts)[i] = (SimMaterial){contact->margin, contact->fade};

@@ -37,8 +37,9 @@ typedef struct SimPlane {
 } SimPlane;
 
 // The part of a contact material that is not differentiated; the rest is in SIM_CONTACT_*.
+#define SIM_NO_CONTACT (-1e9)
 typedef struct SimMaterial {
-    double margin; // metres: contact begins at this distance
+    double margin; // metres: contact begins at this distance; SIM_NO_CONTACT: what is of it touches nothing
     double fade;   // metres: damping grows from 0 at touch to k_d at this depth; 0: all of it at once, as published
 } SimMaterial;
 

@@ -96,6 +96,7 @@ static void add_contacts(const SimModel *m, const SimValues *values, size_t scen
     for (size_t i = 0; i < m->particles; i++)
         for (size_t k = 0; k < m->planes; k++) {
             const size_t of[2] = {m->material ? (size_t)m->material[i] : 0, (size_t)m->plane[k].material};
+            if (m->contacts[of[0]].margin == SIM_NO_CONTACT) continue;
             for (int j = 0; j < 2; j++) {
                 const size_t row = scene * m->materials + of[j];
                 rows->k[i] += at(values, SIM_CONTACT_KE, row) / 2;
