@@ -415,10 +415,7 @@ static Status rigid_masses(const ArgumentReader *reader, const Part *part, doubl
     const double total = part->has_mass ? part->mass : 0;
     solid.N -= part->joint_points;
     const Status status = rigid_mass(&solid, part->density, total, mass, share, &why);
-    for (size_t i = solid.N; i < part->mesh.N && status == STATUS_OK; i++) {
-        mass[i] = NO_MASS * mass[0];
-        if (share) share[i] = 0;
-    }
+    for (size_t i = solid.N; i < part->mesh.N && status == STATUS_OK; i++) mass[i] = NO_MASS * mass[0];
     return status == STATUS_OK ? status
                                : argument_error(reader, part->node, "%s: rigid: %s", part->node->key, why.text);
 }
