@@ -13,7 +13,15 @@
 #include <utility>
 #include <vector>
 
-enum { WARP = 32, MAX_THREADS = 1024, USUAL_SHARED = 48 << 10, LARGEST_SHARED = 227 << 10, STACK = 256 << 10 };
+enum {
+    WARP = 32,
+    MAX_THREADS = 1024,
+    USUAL_SHARED = 48 << 10,
+    LARGEST_SHARED = 227 << 10,
+    STACK = 256 << 10,
+    STACK_STEP =
+        STACK + 73 * 64 // no power of two, or the tops of all stacks would share the same few lines of the cache
+};
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -145,21 +153,22 @@ void report_waiting() {
 
 void make_fibers() {
     if (fibers[0].stack) return;
-    void *stacks = mmap(nullptr, size_t{STACK} * MAX_THREADS, PROT_READ | PROT_WRITE,
+    void *stacks = mmap(nullptr, size_t{STACK_STEP} * MAX_THREADS, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     CHECK(stacks != MAP_FAILED);
     for (int i = 0; i < MAX_THREADS; i++) {
-        fibers[i].stack = static_cast<char *>(stacks) + size_t{STACK} * i;
+        fibers[i].stack = static_cast<char *>(stacks) + size_t{STACK_STEP} * i;
         fibers[i].stack_size = STACK;
     }
 }
 
-// All fibers idle and at their beginning, the first on top, each with the block that it belongs to.
-void reset_fibers(unsigned resident) {
-    for (Block &b : blocks) b.idle.clear();
-    for (unsigned i = MAX_THREADS; i-- > 0;) {
-        if (fibers[i].context == nullptr || broken) fiber_prepare(&fibers[i], run_threads);
-        blocks[i * resident / MAX_THREADS].idle.push_back(&fibers[i]);
+// As many idle fibers at their beginning for each block as it has threads, the first on top.
+void reset_fibers(unsigned resident, unsigned threads) {
+    for (Fiber &fiber : fibers)
+        if (fiber.context == nullptr || broken) fiber_prepare(&fiber, run_threads);
+    for (unsigned b = 0; b < resident; b++) {
+        blocks[b].idle.clear();
+        for (unsigned i = threads; i-- > 0;) blocks[b].idle.push_back(&fibers[b * threads + i]);
     }
 }
 
@@ -247,7 +256,7 @@ cudaError_t cuda_on_cpu_launch(const cudaLaunchConfig_t *config, const void *ker
     if (cuda_on_cpu_skipping()) return cudaSuccess;
     unsigned resident = config->numAttrs ? config->gridDim.x : 1;
     make_fibers();
-    reset_fibers(resident);
+    reset_fibers(resident, config->blockDim.x);
     gridDim = config->gridDim;
     blockDim = config->blockDim;
     broken = false;

@@ -13,6 +13,7 @@ foreach(stand_in ${stand_ins})
   endif()
 endforeach()
 set_source_files_properties(${cuda_files} PROPERTIES LANGUAGE CXX)
+set_source_files_properties(${stand_ins} PROPERTIES COMPILE_OPTIONS -O2) # few and small, and most of the tests' time
 add_library(vpd_cuda_on_cpu STATIC ${cuda_files} ${stand_ins})
 target_include_directories(vpd_cuda_on_cpu BEFORE PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(vpd_cuda_on_cpu PUBLIC vpd_bench PRIVATE vpd_flags)

@@ -34,23 +34,32 @@ static float factor(bool bf16, unsigned bits, unsigned depth) {
     return bits & 0x1fff ? NAN : __uint_as_float(bits); // a number that nobody has rounded
 }
 
-// Which lane has depth k of a line, and in which half of its registers of that line.
-static unsigned lane_of(bool bf16, unsigned line, unsigned k) { return line % 8 * 4 + (bf16 ? k % 8 / 2 : k % 4); }
-static unsigned half_of(bool bf16, unsigned k) { return k / (bf16 ? 8 : 4); }
+// The numbers of a line of a factor, by depth. Where each is: in which lane, and in which half of its registers.
+template <bool bf16>
+static void read_line(const CudaOnCpuWords *all, unsigned line, unsigned first, unsigned step, float *out) {
+    for (unsigned k = 0; k < (bf16 ? 16 : 8); k++) {
+        unsigned lane = line % 8 * 4 + (bf16 ? k % 8 / 2 : k % 4), half = k / (bf16 ? 8 : 4);
+        out[k] = factor(bf16, register_of(all[lane], first + step * half), k);
+    }
+}
+
+template <bool bf16> static void multiply(const CudaOnCpuWords *all, float *upper, float *lower) {
+    enum { DEPTH = bf16 ? 16 : 8 };
+    unsigned lane = threadIdx.x % 32;
+    float x[2][DEPTH], y[2][DEPTH];
+    for (unsigned i = 0; i < 2; i++) {
+        read_line<bf16>(all, lane / 4, i, 2, x[i]); // of rows 8 further down by the odd registers
+        read_line<bf16>(all, lane % 4 * 2 + i, 4, 1, y[i]);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned j = 0; j < 2; j++)
+            for (unsigned k = 0; k < DEPTH; k++) (i ? lower : upper)[j] += x[i][k] * y[j][k];
+}
 
 void cuda_on_cpu_tensor_core(bool bf16, const TensorA &a, const TensorB &b, float *upper, float *lower,
                              const char *file, int line) {
     CudaOnCpuWords mine;
     memcpy(mine.word, a.r, sizeof a.r);
     memcpy(mine.word + 2, b.r, sizeof b.r);
-    const CudaOnCpuWords *all = cuda_on_cpu_sync_warp(WHOLE_WARP, mine, file, line);
-    unsigned lane = threadIdx.x % 32, depth = bf16 ? 16 : 8;
-    for (unsigned i = 0; i < 2; i++)
-        for (unsigned j = 0; j < 2; j++)
-            for (unsigned k = 0; k < depth; k++) {
-                unsigned row = lane / 4 + 8 * i, col = lane % 4 * 2 + j, half = half_of(bf16, k);
-                unsigned x = register_of(all[lane_of(bf16, row, k)], 2 * half + row / 8);
-                unsigned y = register_of(all[lane_of(bf16, col, k)], 4 + half);
-                (i ? lower : upper)[j] += factor(bf16, x, k) * factor(bf16, y, k);
-            }
+    (bf16 ? multiply<true> : multiply<false>)(cuda_on_cpu_sync_warp(WHOLE_WARP, mine, file, line), upper, lower);
 }
