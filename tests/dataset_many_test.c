@@ -401,7 +401,7 @@ static void test_damaged_image(void **state) {
 // Processes that open the same folder at once all get it, and one whole index stays.
 static void test_race(void **state) {
     (void)state;
-    enum { PROCESSES = 5 };
+    enum { PROCESSES = 3 };
     pid_t children[PROCESSES];
     for (int i = 0; i < PROCESSES; i++) {
         children[i] = fork();

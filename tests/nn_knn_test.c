@@ -99,27 +99,33 @@ static real distance2(const Cloud *points, size_t i, const Cloud *queries, size_
     return sum;
 }
 
+typedef struct Found {
+    real distance2;
+    int32_t point;
+} Found;
+
+static int nearer(const void *a, const void *b) {
+    const Found *x = a, *y = b;
+    if (x->distance2 != y->distance2) return x->distance2 < y->distance2 ? -1 : 1; // NOLINT: ties are exact
+    return (x->point > y->point) - (x->point < y->point);
+}
+
 // The number of entries that differ from a search through all points.
 static size_t count_wrong(const Cloud *points, const Cloud *queries, const int32_t *self, int k, const Answer *answer) {
     size_t wrong = 0;
-    char *taken = calloc(points->count + 1, 1);
+    Found *found = calloc(points->count + 1, sizeof *found);
     for (size_t q = 0; q < queries->count; q++) {
-        memset(taken, 0, points->count);
-        for (int j = 0; j < k; j++) {
-            int32_t best = -1;
-            real best2 = INFINITY;
-            for (size_t i = 0; i < points->count; i++) {
-                real d2 = distance2(points, i, queries, q);
-                if (taken[i] || (self && self[q] == (int32_t)i) || d2 >= best2) continue;
-                best = (int32_t)i;
-                best2 = d2;
-            }
-            if (best >= 0) taken[best] = 1;
-            size_t at = q * (size_t)k + (size_t)j;
-            wrong += answer->index[at] != best || !(answer->distance2[at] == best2);
+        size_t count = 0;
+        for (size_t i = 0; i < points->count; i++)
+            if (!self || self[q] != (int32_t)i) found[count++] = (Found){distance2(points, i, queries, q), (int32_t)i};
+        qsort(found, count, sizeof *found, nearer);
+        for (size_t j = 0; j < (size_t)k; j++) {
+            Found best = j < count ? found[j] : (Found){INFINITY, -1};
+            size_t at = q * (size_t)k + j;
+            wrong += answer->index[at] != best.point || !(answer->distance2[at] == best.distance2);
         }
     }
-    free(taken);
+    free(found);
     return wrong;
 }
 

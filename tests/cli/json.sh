@@ -39,7 +39,7 @@ object 'len(o["written"]) > 1 and o["written"][0].endswith("_view0.gif")' "$VPD"
 object 'o["command"] == "init" and o["written"]' "$VPD" init --json "$folder/config.yaml"
 
 tiny=(--data "$data" -o "$folder/run" --threads 1 --set train.steps=2 --set train.motion_steps=0 --set encoder.N=300 --set model.C=8 --set model.D=6
-  --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set "train.rollout=[1]" --set "train.rollout_from=[0]"
+  --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set renderer.S=4 --set renderer.K=4 --set "train.rollout=[1]" --set "train.rollout_from=[0]"
   --set train.rays=8 --set train.picture_every=0 --set train.eval_every=0 --set train.log_every=1)
 object 'o["dry_run"] and o["weights"] > 100 and o["seconds_per_step"] > 0 and not o["written"]' "$VPD" train --json --dry-run "${tiny[@]}"
 object 'o["command"] == "train" and o["step"] == 2 and o["loss"] > 0 and [l["step"] for l in lines[:2]] == [1, 2] and lines[1]["kind"] == "train"' \

@@ -10,7 +10,7 @@ cat >"$folder/config.yaml" <<E2
 model: {C: 8, D: 6}
 encoder: {N: 300, widths: [4, 6]}
 gnn: {M: 16, L: 1}
-renderer: {widths: [8, 8]}
+renderer: {widths: [8, 8], S: 4, K: 4}
 train: {steps: $steps, motion_steps: 0, rollout: [1], rollout_from: [0], rays: 8, log_every: 1, picture_every: 0, eval_every: 0, checkpoint_every: 2}
 E2
 train() { "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 1 "$@"; }

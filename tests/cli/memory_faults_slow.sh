@@ -51,7 +51,7 @@ faults "export --usda" "$VPD" export -q "$folder/cloth.h5" --usda "$made"
 made=$folder/made
 faults "eval -o" "$VPD" eval -q "$run" "$data" --starts 3 --steps 2 -o "$made"
 train=("$VPD" train -q --data "$data" -o "$folder/trained" --threads 1 --set train.steps=2 --set train.motion_steps=1 --set encoder.N=300 --set model.C=8 --set model.D=6
-  --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set "train.rollout=[1]" --set "train.rollout_from=[0]"
+  --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set renderer.S=4 --set renderer.K=4 --set "train.rollout=[1]" --set "train.rollout_from=[0]"
   --set train.rays=8 --set train.picture_every=0 --set train.eval_every=0)
 faults train "${train[@]}"
 echo "$total faults, $spared of them without consequence"

@@ -11,7 +11,7 @@ cat >"$folder/config.yaml" <<E2
 model: {C: 8, D: 6}
 encoder: {N: 48, widths: [4, 6]}
 gnn: {M: 8, L: 1}
-renderer: {widths: [8, 8]}
+renderer: {widths: [8, 8], S: 4, K: 4}
 train: {steps: 1000000, motion_steps: 2, batch: 2, windows: 4, rollout: [1, 2], rollout_from: [0, 0.000002], rays: 4, log_every: 1,
   picture_every: 0, checkpoint_every: 1}
 E2

@@ -58,7 +58,7 @@ each "bench" 1000 "$VPD" bench -q step --preset paper
 
 # Training: the newest checkpoint is that of the last line of the log.
 learn() { "$VPD" train -q --data "$data" -o "$folder/out/run" --threads 1 --set train.steps=100000 --set train.motion_steps=0 --set encoder.N=300 --set model.C=8 --set model.D=6 \
-  --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set "train.rollout=[1]" --set "train.rollout_from=[0]" \
+  --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set renderer.S=4 --set renderer.K=4 --set "train.rollout=[1]" --set "train.rollout_from=[0]" \
   --set train.rays=8 --set train.log_every=1 --set train.picture_every=0 --set train.eval_every=0 --set train.checkpoint_every=100000 "$@"; }
 last_line() { sed -n 's/^{"step":\([0-9]*\),"kind":"train".*/\1/p' "$folder/out/run/metrics.jsonl" 2>/dev/null | tail -1; }
 is_saved() { # WHAT

@@ -3,12 +3,16 @@
 . "$VPD_SOURCE/tests/cli/common"
 scenes=$VPD_SOURCE/scenes
 
-# Every example runs within its stable bound, and the file is read by others.
+# Every example runs within its stable bound, and the file is read by others. The cloth that falls on others takes half a minute under sanitizers.
 for scene in "$scenes"/*.yaml; do
+  [ "${VPD_SANITIZED:-0}$(basename "$scene")" = 1drape.yaml ] && continue
   expect 0 "90 frames" "" "$VPD" sim run "$scene" --threads 1 -o "$folder/$(basename "$scene" .yaml).h5"
 done
-expect 0 "381 particles, 0 springs, 0 tetrahedra, 4 rigid bodies, " "" "$VPD" sim run "$scenes/rigid.yaml" --threads 2 --force -o "$folder/rigid.h5"
-expect 0 '"rigids":4' "" "$VPD" sim run "$scenes/rigid.yaml" --threads 1 --json --force -o "$folder/rigid.h5"
+sed 's/^frames: .*/frames: 9/' "$scenes/drape.yaml" >"$folder/drape.yaml"
+expect 0 "9 frames" "" "$VPD" sim run "$folder/drape.yaml" --threads 2 -o "$folder/short.h5"
+sed 's/^frames: .*/frames: 9/' "$scenes/rigid.yaml" >"$folder/rigid.yaml"
+expect 0 "381 particles, 0 springs, 0 tetrahedra, 4 rigid bodies, " "" "$VPD" sim run "$folder/rigid.yaml" --threads 2 --force -o "$folder/rigid.h5"
+expect 0 '"rigids":4' "" "$VPD" sim run "$folder/rigid.yaml" --threads 1 --json --force -o "$folder/rigid.h5"
 expect 0 "labels" "" "$VPD" inspect "$folder/cloth.h5"
 "$VPD" inspect "$folder/cloth.h5" | grep -q "cloth *169" || fail "inspect does not count the cloth"
 expect 0 "*" "*" "$VPD" export "$folder/beam.h5" --ply "$folder/ply" --npz "$folder/beam.npz" --gltf "$folder/beam.glb" --usda "$folder/beam.usda"

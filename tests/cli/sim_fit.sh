@@ -53,7 +53,7 @@ near a.position.z 0.386 0.003
 expect 2 "" "has 2 objects, and $folder/pose.yaml 1" "$VPD" sim fit "$folder/pose.yaml" --data "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --episode 1 -o "$folder/x.yaml"
 
 # From colour, with a film of it.
-sed 's/^frames: .*/frames: 9/; s/size: .16, 12./size: [48, 40]/' "$folder/short.yaml" >"$folder/colour.yaml"
+sed 's/^frames: .*/frames: 9/; s/size: .16, 12./size: [32, 26]/' "$folder/short.yaml" >"$folder/colour.yaml"
 expect 0 "*" "" "$VPD" sim render "$folder/colour.yaml" -o "$folder/colour.h5"
 expect 0 '"verdict":"fitted"' "" "$VPD" sim fit "$folder/colour.yaml" --data "$folder/colour.h5" --compare colour --free box.density --free box.velocity.x -o "$folder/colour_fit.yaml" --film "$folder/fit.gif" --threads 1 --json -q
 near box.velocity.x 1.6 0.001 # colours beyond white are cut off in the fit as in the recording

@@ -9,7 +9,7 @@ cat >"$folder/config.yaml" <<E2
 model: {C: 8, D: 6}
 encoder: {N: 300, widths: [4, 6]}
 gnn: {M: 16, L: 1}
-renderer: {widths: [8, 8]}
+renderer: {widths: [8, 8], S: 4, K: 4}
 train: {steps: 40, motion_steps: 20, rollout: [1, 2], rollout_from: [0, 0.5], rays: 8, log_every: 1, picture_every: 15, eval_every: 10}
 E2
 train() { "$VPD" train "$folder/config.yaml" -d "$data" --threads 1 "$@"; }

@@ -13,7 +13,7 @@ data=$VPD_SOURCE/data/mujoco_blocks_sample.h5
 expect 0 "*" "*" "$VPD" data subset -q "$data" --split train:1,val:1,test:0 --frames 9 -o "$folder/data.h5"
 for name in one two; do
   expect 0 "*" "*" "$VPD" train -q -d "$folder/data.h5" -o "$folder/runs/$name" --set encoder.N=300 --set model.C=8 --set model.D=6 \
-    --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set "train.rollout=[1]" --set "train.rollout_from=[0]" \
+    --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set renderer.S=4 --set renderer.K=4 --set "train.rollout=[1]" --set "train.rollout_from=[0]" \
     --set train.rays=8 --set train.steps=20 --set train.motion_steps=10 --set train.log_every=2 --set train.picture_every=10
 done
 export XDG_RUNTIME_DIR=$folder/runtime # keys of pages that outlive their server

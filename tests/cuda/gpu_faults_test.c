@@ -201,7 +201,7 @@ static void memory_that_ends_ends_the_run(void **state) {
     enum { PARTS = 4, KIB = 1024 };
     static const char *const parts[PARTS] = {"(encoder)", "(dynamics)", "(renderer)", "(gradients)"};
     size_t ended_in[PARTS] = {0}, limit = 640 * KIB;
-    for (;; limit += limit / (strstr(err.text, "MiB more") ? 5 : 20)) { // until a large piece fits
+    for (;; limit += limit / (strstr(err.text, "MiB more") ? 4 : 12)) { // until a large piece fits
         Run run = {.world = &world, .folder = folder, .limit = limit};
         Status came = train_run_to(&run, 2, true, &err);
         cuda_on_cpu_limit(SIZE_MAX);

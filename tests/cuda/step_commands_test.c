@@ -7,7 +7,7 @@
 #include "device/room_video.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 
-enum { T = 2, SIDE = 16, STEPS = 3 };
+enum { T = 2, SIDE = 16, STEPS = 2 };
 
 // Layers are as wide as they must be for the wide paths of messages.
 static const char *const narrow[] = {"model.C=40", "encoder.widths=[8, 16, 16, 16]", "renderer.widths=[16, 16]"};
@@ -154,7 +154,7 @@ static Commands count_commands(SelfTestModel *model, const Observation *frames, 
 static void a_batch_of_bodies_shares_commands(void **state) {
     (void)state;
     static const long MOST_WAITS = 4;
-    static const StepShape shape = {"small", 600, 12, SELFTEST_VIEWS, 32, 32, 2, 8, 0.15, false};
+    static const StepShape shape = {"small", 150, 12, SELFTEST_VIEWS, 32, 32, 2, 8, 0.15, false};
     static const char *const more[] = {"model.C=16", "gnn.L=2", "renderer.radius_per_particle=true"};
     Device *device = NULL;
     RoomVideo room;
