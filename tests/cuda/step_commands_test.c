@@ -154,7 +154,7 @@ static Commands count_commands(SelfTestModel *model, const Observation *frames, 
 static void a_batch_of_bodies_shares_commands(void **state) {
     (void)state;
     static const long MOST_WAITS = 4;
-    static const StepShape shape = {"small", 150, 12, SELFTEST_VIEWS, 32, 32, 2, 8, 0.15, false};
+    static const StepShape shape = {"small", 150, 12, SELFTEST_VIEWS, 16, 16, 2, 8, 0.15, false};
     static const char *const more[] = {"model.C=16", "gnn.L=2", "renderer.radius_per_particle=true"};
     Device *device = NULL;
     RoomVideo room;
