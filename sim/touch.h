@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contact of a particle with a triangle of another body, and its adjoint, for single numbers (not for vectors of them).
-// Corner 0 of the arrays is the particle; 1, 2, 3 are the triangle's. Its nearest point has the weights b, so that
+// Contact of a particle with a triangle of another body, or of two edges that cross, and its adjoint, for single
+// numbers (not for vectors of them). Corner 0 of the arrays is the particle; 1, 2, 3 are the triangle's. Its nearest
+// point has the weights b, so that
 //   away = x0 - sum b_j x_j, v = v0 - sum b_j v_j, n = away/|away| (of a face: its own normal), gap = n.away,
 //   depth = margin - gap;
 // the particle feels the force f of sim/contact.h, and corner j feels -b_j f. Momentum never changes, and angular
 // momentum only by the moment of friction, whose arm is `away`.
+//
+// Of edges, corners 0 and 3 are the ends of one, a and b, and corners 1 and 2 those of the other, c and d. Their lines
+// are nearest to each other at a + s (b - a) and c + t (d - c), between which are `away` and v. So the weights are
+// {s - 1, 1 - t, t, -s}, where a particle has -1 and b, and n is (b - a) x (d - c) of length 1, with the sign `side`.
 #ifndef VPD_SIM_TOUCH_H
 #define VPD_SIM_TOUCH_H
 
@@ -14,7 +19,7 @@
 #error "sim/touch.h is for single numbers"
 #endif
 
-enum { SIM_TOUCH_FACE = 7 };
+enum { SIM_TOUCH_FACE = 7, SIM_TOUCH_EDGES = 8 };
 
 // Corners between which the point of a triangle lies that is nearest to x: bit j for corner j, so 7 is inside the
 // triangle, two bits are an edge and one a corner. *square is the squared distance from a point of the triangle, so it
@@ -65,7 +70,7 @@ SIM_ELEMENT int sim_touch_nearest(const real x[3], const real a[3], const real b
     return on;
 }
 
-// The nearest point as a differentiable function of the corners that it lies between.
+// The nearest points as differentiable functions of the corners that they lie between.
 typedef struct SimTouchPoint {
     int base, other[2], edges;   // the first corner, and those at the ends of `edges` edges from it
     real edge[2][3], inverse[3]; // inverse of the edges' products: 00, 01, 11
@@ -74,9 +79,38 @@ typedef struct SimTouchPoint {
     real normal[3], over, gap;   // normal = over * (edge 0 x edge 1, of a face) or over * away
 } SimTouchPoint;
 
+// Of two edges: edge 0 is b - a, edge 1 is d - c, from = a - c, and away = from + t[0] edge 0 - t[1] edge 1.
+SIM_ELEMENT void sim_touch_crossing(real side, const real x[4][3], SimTouchPoint *p) {
+    real across[3], turned[3];
+    num_sub(x[3], x[0], p->edge[0]);
+    num_sub(x[2], x[1], p->edge[1]);
+    num_sub(x[0], x[1], p->from);
+    num_cross(p->edge[0], p->edge[1], across);
+    const real square = num_max(num_dot(across, across), NUM(1e-30)), over = 1 / square;
+    p->inverse[0] = num_dot(p->edge[1], p->edge[1]) * over;
+    p->inverse[1] = num_dot(p->edge[0], p->edge[1]) * over;
+    p->inverse[2] = num_dot(p->edge[0], p->edge[0]) * over;
+    for (int k = 0; k < 2; k++) {
+        num_cross(p->edge[1 - k], p->from, turned);
+        p->t[k] = num_dot(turned, across) * over;
+    }
+    p->over = side / num_sqrt(square);
+    for (int i = 0; i < 3; i++) {
+        p->normal[i] = p->over * across[i];
+        p->away[i] = p->from[i] + p->t[0] * p->edge[0][i] - p->t[1] * p->edge[1][i];
+    }
+    p->gap = num_dot(p->normal, p->from);
+    p->weight[0] = p->t[0] - 1, p->weight[3] = -p->t[0];
+    p->weight[1] = 1 - p->t[1], p->weight[2] = p->t[1];
+}
+
 // side: 1; or -1 where the particle is behind a face that has no inside, or inside at an edge or a corner.
 SIM_ELEMENT void sim_touch_point(int on, real side, const real x[4][3], SimTouchPoint *p) {
     real direction[3] = {0, 0, 0};
+    if (on == SIM_TOUCH_EDGES) {
+        sim_touch_crossing(side, x, p);
+        return;
+    }
     p->base = on & 1 ? 1 : on & 2 ? 2 : 3;
     p->edges = 0;
     p->t[0] = p->t[1] = 0;
@@ -113,9 +147,10 @@ SIM_ELEMENT void sim_touch_point(int on, real side, const real x[4][3], SimTouch
     p->gap = num_dot(p->normal, p->edges == 2 ? p->from : p->away);
 }
 
-// The particle's part less that of the nearest point.
+// The part of the particle, or of the first edge's point, less that of the nearest point.
 SIM_ELEMENT void sim_touch_between(const SimTouchPoint *p, const real of[4][3], real out[3]) {
     for (int i = 0; i < 3; i++) out[i] = of[0][i];
+    num_add_scaled(-1 - p->weight[0], of[0], out); // 0 of a particle
     for (int j = 1; j < 4; j++) num_add_scaled(-p->weight[j], of[j], out);
 }
 
@@ -165,6 +200,31 @@ SIM_ELEMENT void sim_touch_positions(const SimTouchPoint *p, const real g_weight
     }
 }
 
+// The same of two edges; g_weight has those of all weights.
+SIM_ELEMENT void sim_touch_crossing_positions(const SimTouchPoint *p, const real g_weight[4], real gn[3], real g_gap,
+                                              real gx[4][3]) {
+    real g_from[3] = {0, 0, 0}, g_edge[2][3] = {{0, 0, 0}, {0, 0, 0}}, across[3];
+    const real r[2] = {g_weight[0] - g_weight[3], g_weight[2] - g_weight[1]},
+               y[2] = {p->inverse[0] * r[0] + p->inverse[1] * r[1], p->inverse[1] * r[0] + p->inverse[2] * r[1]};
+    num_add_scaled(g_gap, p->from, gn);
+    const real along = num_dot(p->normal, gn);
+    for (int i = 0; i < 3; i++) across[i] = p->over * (gn[i] - along * p->normal[i]);
+    num_add_cross(p->edge[1], across, g_edge[0]);
+    num_add_cross(across, p->edge[0], g_edge[1]);
+    for (int i = 0; i < 3; i++) { // the points are where |away| is least: implicit differentiation
+        const real g_points = y[1] * p->edge[1][i] - y[0] * p->edge[0][i];
+        g_from[i] = g_gap * p->normal[i] + g_points;
+        g_edge[0][i] += p->t[0] * g_points - y[0] * p->away[i];
+        g_edge[1][i] += y[1] * p->away[i] - p->t[1] * g_points;
+    }
+    for (int i = 0; i < 3; i++) {
+        gx[0][i] = g_from[i] - g_edge[0][i];
+        gx[3][i] = g_edge[0][i];
+        gx[1][i] = -g_from[i] - g_edge[1][i];
+        gx[2][i] = g_edge[1][i];
+    }
+}
+
 // w = dLoss/df of the four; writes dLoss/dx and dLoss/dv, and adds to dLoss/d(k_e, k_d, k_f, mu).
 SIM_ELEMENT void sim_touch_adjoint(const SimContact *c, int on, real side, const real x[4][3], const real v[4][3],
                                    const real w[4][3], real gx[4][3], real gv[4][3], SimContact *gradient) {
@@ -179,7 +239,8 @@ SIM_ELEMENT void sim_touch_adjoint(const SimContact *c, int on, real side, const
         g_weight[j] = -num_dot(g_between, v[j]) - num_dot(force, w[j]);
         for (int i = 0; i < 3; i++) gv[j][i] = -p.weight[j] * g_between[i];
     }
-    sim_touch_positions(&p, g_weight, gn, -g_depth, gx);
+    if (on == SIM_TOUCH_EDGES) sim_touch_crossing_positions(&p, g_weight, gn, -g_depth, gx);
+    else sim_touch_positions(&p, g_weight, gn, -g_depth, gx);
 }
 
 #endif

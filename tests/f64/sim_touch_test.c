@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One contact of a particle with a triangle: the nearest point against a search, momenta of the forces, and the adjoint
-// against differences, at face, edges and corners, on both sides, where it sticks and where it slides.
+// One contact of a particle with a triangle, or of two edges: the nearest point against a search, momenta of the
+// forces, and the adjoint against differences, at face, edges and corners, on both sides, where it sticks and where it
+// slides.
 #include "base/random.h"
 #include "sim/touch.h"
 #include "tests/test.h"
@@ -10,8 +11,8 @@ static double uniform(uint32_t stream, size_t i) { // in -1 .. 1
     return r.v[0] / 2147483648.0 - 1;
 }
 
-static const int places[] = {7, 3, 5, 6, 1, 2, 4};
-enum { PLACES = 7 };
+static const int places[] = {7, 3, 5, 6, 1, 2, 4, SIM_TOUCH_EDGES};
+enum { PLACES = 8, TRIANGLE_PLACES = 7 };
 
 // ---- the nearest point
 
@@ -74,7 +75,7 @@ static void test_nearest(void **state) {
             assert_close(sqrt(square), least, allowed, 0);
             assert_close(fabs(p.gap), least, allowed, 0);
         }
-        for (int i = 0; i < PLACES && thin > 1e-2; i++) assert_true(found[places[i]] > 100);
+        for (int i = 0; i < TRIANGLE_PLACES && thin > 1e-2; i++) assert_true(found[places[i]] > 100);
     }
 }
 
@@ -97,6 +98,33 @@ static void test_no_area(void **state) {
     }
 }
 
+// Points of two lines are as near to each other as those that a search along one of them finds.
+static void test_crossing(void **state) {
+    (void)state;
+    for (size_t k = 0; k < 2000; k++) {
+        double x[4][3], points[2][3], least = INFINITY;
+        SimTouchPoint p;
+        for (size_t i = 0; i < 12; i++) x[i / 3][i % 3] = uniform(13, 12 * k + i);
+        sim_touch_point(SIM_TOUCH_EDGES, k % 2 ? 1 : -1, x, &p);
+        for (int i = 0; i < 3; i++) {
+            points[0][i] = x[0][i] + p.t[0] * (x[3][i] - x[0][i]);
+            points[1][i] = x[1][i] + p.t[1] * (x[2][i] - x[1][i]);
+            assert_close(points[0][i] - points[1][i], p.away[i], 1e-9, 0);
+            assert_close(p.gap * p.normal[i], p.away[i], 1e-9, 0);
+        }
+        assert_close(p.weight[0] + p.weight[1] + p.weight[2] + p.weight[3], 0, 1e-9, 0);
+        double far[2][3]; // the second line, as long as the nearest point needs
+        for (int i = 0; i < 3; i++)
+            for (int end = 0; end < 2; end++) far[end][i] = points[1][i] + (end ? 9 : -9) * (x[2][i] - x[1][i]);
+        for (int step = -50; step <= 50; step++) {
+            double from[3];
+            for (int i = 0; i < 3; i++) from[i] = points[0][i] + 0.001 * step * (x[3][i] - x[0][i]);
+            least = fmin(least, segment(from, far[0], far[1]));
+        }
+        assert_close(sqrt(least), fabs(p.gap), 1e-9, 0);
+    }
+}
+
 // ---- forces
 
 typedef struct Case {
@@ -105,10 +133,8 @@ typedef struct Case {
     double side, x[4][3], v[4][3];
 } Case;
 
-// A particle near one place of a triangle. sticks: friction is below its cone; deep: damping is at its full strength.
-static Case touch_at(int place, double side, bool sticks, bool leaves, bool deep) {
-    Case c = {.on = place, .side = side};
-    const size_t seed = (size_t)place + 8 * (size_t)(side > 0) + 16 * sticks + 32 * leaves + 64 * deep;
+// A particle near one place of a triangle.
+static void near_triangle(int place, double side, double x[4][3]) {
     static const double triangle[3][3] = {{0.1, 0, 0.2}, {1.2, 0.1, 0}, {0.3, 0.2, 1.1}};
     double centre[3] = {0, 0, 0}, base[3] = {0, 0, 0}, normal[3], ab[3], ac[3];
     num_sub(triangle[1], triangle[0], ab);
@@ -118,23 +144,37 @@ static Case touch_at(int place, double side, bool sticks, bool leaves, bool deep
     for (int j = 0; j < 3; j++) {
         num_add_scaled(1.0 / 3, triangle[j], centre);
         if (place & 1 << j) num_add_scaled(1.0 / __builtin_popcount((unsigned)place), triangle[j], base);
-        memcpy(c.x[1 + j], triangle[j], sizeof triangle[j]);
+        memcpy(x[1 + j], triangle[j], sizeof triangle[j]);
     }
     const double gap = side * 0.03;
-    for (size_t i = 0; i < 3; i++) c.x[0][i] = base[i] + gap * normal[i] / length;
+    double square;
+    for (size_t i = 0; i < 3; i++) x[0][i] = base[i] + gap * normal[i] / length;
     if (place != SIM_TOUCH_FACE) // beyond the edge or corner, on either side of the plane
-        for (size_t i = 0; i < 3; i++) c.x[0][i] += 0.05 * (base[i] - centre[i]);
+        for (size_t i = 0; i < 3; i++) x[0][i] += 0.05 * (base[i] - centre[i]);
+    assert_int_equal(sim_touch_nearest(x[0], x[1], x[2], x[3], &square), place);
+}
+
+// sticks: friction is below its cone; deep: damping is at its full strength.
+static Case touch_at(int place, double side, bool sticks, bool leaves, bool deep) {
+    static const double edges[4][3] = {{0.1, 0.03, -0.4}, {-0.7, 0, 0.05}, {0.6, 0.1, 0.1}, {-0.1, 0.08, 0.6}};
+    Case c = {.on = place, .side = side};
+    const size_t seed = (size_t)place + 8 * (size_t)(side > 0) + 16 * sticks + 32 * leaves + 64 * deep;
+    if (place == SIM_TOUCH_EDGES) memcpy(c.x, edges, sizeof edges);
+    else near_triangle(place, side, c.x);
     for (size_t i = 0; i < 12; i++) c.v[i / 3][i % 3] = 0.3 * uniform(20, 12 * seed + i);
-    double square, between[3], sideways[3], vn, speed;
-    assert_int_equal(sim_touch_nearest(c.x[0], c.x[1], c.x[2], c.x[3], &square), place);
+    double between[3], sideways[3], vn, speed;
     SimTouchPoint p;
     sim_touch_point(place, side, c.x, &p);
     sim_touch_between(&p, c.v, between);
     vn = num_dot(p.normal, between);
     for (int i = 0; i < 3; i++) sideways[i] = between[i] - vn * p.normal[i];
     speed = sqrt(num_dot(sideways, sideways));
-    for (int i = 0; i < 3; i++) // as fast as wanted, along the normal and sideways
-        c.v[0][i] += ((sticks ? 0.02 : 0.5) / speed - 1) * sideways[i] + ((leaves ? 0.2 : -0.2) - vn) * p.normal[i];
+    for (int i = 0; i < 3; i++) { // as fast as wanted, along the normal and sideways
+        const double more =
+            ((sticks ? 0.02 : 0.5) / speed - 1) * sideways[i] + ((leaves ? 0.2 : -0.2) - vn) * p.normal[i];
+        c.v[0][i] += more;
+        if (place == SIM_TOUCH_EDGES) c.v[3][i] += more;
+    }
     c.contact = (SimContact){.k_e = 90, .k_d = 5, .k_f = 8, .mu = 0.2, .margin = p.gap + 0.07, .ramp = deep ? 50 : 6};
     const SimContactState friction = sim_contact_state(&c.contact, p.normal, 0.07, between);
     assert_true(deep || friction.ramp < 1);
@@ -162,6 +202,7 @@ static void test_momenta(void **state) {
             num_add_scaled(1, f[j], sum);
             num_add_cross(c.x[j], f[j], moment);
         }
+        for (int i = 0; i < 3 && c.on == SIM_TOUCH_EDGES; i++) f[0][i] += f[3][i]; // of the first edge
         num_cross(p.away, f[0], arm); // nothing where f is along the normal
         for (int i = 0; i < 3; i++) {
             assert_close(sum[i], 0, 1e-14, 0);
@@ -251,8 +292,8 @@ static void test_adjoint(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nearest), cmocka_unit_test(test_no_area),
-                                       cmocka_unit_test(test_momenta), cmocka_unit_test(test_directions),
-                                       cmocka_unit_test(test_adjoint)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nearest),    cmocka_unit_test(test_no_area),
+                                       cmocka_unit_test(test_crossing),   cmocka_unit_test(test_momenta),
+                                       cmocka_unit_test(test_directions), cmocka_unit_test(test_adjoint)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
