@@ -36,27 +36,34 @@ typedef struct SimBody {
     int32_t point, points; // its first particle that may touch another body, and how many
     int32_t face, faces;
     int32_t group, groups; // of its tree (sim/nearest.h), 0 without faces
-    bool closed;           // its faces have an inside
-    bool moves;            // not all of it is fixed
+    int32_t edge, edges;   // that are sharp; 0 where its faces have no inside
+    int32_t edge_group, edge_groups;
+    double longest; // metres at rest, of its sharp edges
+    bool closed;    // its faces have an inside
+    bool moves;     // not all of it is fixed
 } SimBody;
 
 typedef struct SimTouch {
-    int32_t face;
+    int32_t face;     // or edge
     int16_t on, side; // sim_touch_point
     float gap;        // metres
 } SimTouch;
 
-// Bodies meet where a particle of one comes to a face of another (sim/touch.h). A particle touches at most SIM_TOUCHES
-// others at once, the first of its scene. Arrays are of all scenes.
+// Bodies meet where a particle of one comes to a face of another, or a sharp edge of one crosses one of another
+// (sim/touch.h). A particle touches at most SIM_TOUCHES others at once, the first of its scene, and an edge as many
+// edges. What they touch has a row for each particle, and behind these one for each edge. Arrays are of all scenes.
 enum { SIM_TOUCHES = 4, SIM_MATERIAL = 6, SIM_BRANCHES = 4, SIM_GROUP = 6 * SIM_BRANCHES };
 typedef struct SimTouching {
     size_t bodies, points, faces, groups; // no bodies: they pass through each other
+    size_t edges, rows;                   // rows = points + edges
     size_t most;                          // bodies of one scene
     double reach;                         // metres: the largest margin, at least 0
     double dt;
     const SimBody *body;
     const int32_t *point, *point_body; // (points) vertex, and number of its body
     const int32_t *face;               // (faces,3) vertices
+    const int32_t *edge, *edge_body; // (edges,4) vertices: both ends, and the third corners of its two faces, first of
+                                     // that which goes from end to end; (edges) number of its body
     const int32_t *ring_of,
         *ring;               // vertex v is corner ring[r] % 3 of face ring[r] / 3, r = ring_of[v] .. ring_of[v+1]-1
     const int32_t *material; // (vertices) row of `contact`
@@ -67,15 +74,15 @@ typedef struct SimTouching {
     void *box;             // (bodies, SIM_RECORD) around each: low corner, 0, high corner, 0
     void *group;           // (groups, SIM_GROUP) trees of boxes
     int32_t *near, *nears; // (bodies, most) others whose boxes overlap, and how many
-    SimTouch *touch;       // (points, SIM_TOUCHES)
-    int32_t *touches;      // (points)
+    SimTouch *touch;       // (rows, SIM_TOUCHES)
+    int32_t *touches;      // (rows)
     int32_t *guess;        // (points, SIM_TOUCHES) faces that were nearest, -1: none
     double *clear;         // (points, SIM_TOUCHES) no touch before both bodies have moved so far; NULL: not known
     double *speed, *moved; // (bodies) the largest of a particle in m/s, and metres of all steps so far
     double *angle;         // (bodies) by which a rigid body turned in the last step; NULL: not known
-    void *part;            // (points, SIM_TOUCHES, 4, SIM_RECORD) of the particle and of the face's corners: forces; or
-                           // what an adjoint adds to dLoss/d(record)
-    void *slope;           // (points, SIM_TOUCHES, SIM_QUAD) dLoss/d(k_e, k_d, k_f, mu)
+    void *part;            // (rows, SIM_TOUCHES, 4, SIM_RECORD) of the vertices of sim_touch_vertices: forces; or what
+                           // an adjoint adds to dLoss/d(record)
+    void *slope;           // (rows, SIM_TOUCHES, SIM_QUAD) dLoss/d(k_e, k_d, k_f, mu)
     void *sum;             // (vertices, SIM_QUAD) of the forces
 } SimTouching;
 
@@ -142,8 +149,9 @@ typedef struct SimBackend {
     double (*vertices_back)(const SimPacked *, const SimBack *, size_t first, size_t last);
     void (*forces_back)(const SimPacked *, const SimBack *, size_t first, size_t last);
     // Bodies that meet, in three phases between which all threads wait: boxes around bodies, with `jump` where the
-    // state is not one step from that of the call before; which of them overlap, and their trees; particles that touch,
-    // with the forces of a step, or adjoints where `w` (SimBack) is given. Each thread calls them for its share.
+    // state is not one step from that of the call before; which of them overlap, and their trees; particles and
+    // edges that touch, with the forces of a step, or adjoints where `w` (SimBack) is given. Each thread calls them for
+    // its share.
     void (*body_boxes)(const SimTouching *, const void *state, bool jump, int thread, int threads);
     void (*body_trees)(const SimTouching *, const void *state, int thread, int threads);
     void (*touches)(const SimTouching *, const void *state, const void *w, int thread, int threads);

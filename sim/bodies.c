@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/vector.h"
 #include "sim/pack.h"
+#include "sim/touching.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,11 +17,12 @@ typedef struct Surfaces {
     size_t bodies;
     SimBody *body;
     int32_t *face, *point, *point_body; // (faces,3), (points), (points)
-    size_t points, groups;
+    int32_t *edge, *edge_body;          // (edges,4), (edges)
+    size_t points, edges, groups;
 } Surfaces;
 
 typedef struct Edge {
-    int32_t low, high, forward; // forward: 1 from low to high, else -1
+    int32_t low, high, forward, third; // forward: 1 from low to high, else -1; the third corner of the face
 } Edge;
 
 static int compare_edges(const void *a, const void *b) {
@@ -29,14 +31,19 @@ static int compare_edges(const void *a, const void *b) {
     return (x->high > y->high) - (x->high < y->high);
 }
 
+// The edges of each face, those of the same particles side by side.
+static void sort_edges(const int32_t *face, size_t faces, Edge *edge) {
+    for (size_t i = 0; i < 3 * faces; i++) {
+        const int32_t *of = face + i / 3 * 3, a = face[i], b = of[(i + 1) % 3], third = of[(i + 2) % 3];
+        edge[i] = a < b ? (Edge){a, b, 1, third} : (Edge){b, a, -1, third};
+    }
+    qsort(edge, 3 * faces, sizeof *edge, compare_edges);
+}
+
 // Each edge of a closed surface has as many faces on one side as on the other: two, or more where solids meet at it.
 static bool is_closed(const int32_t *face, size_t faces, Edge *edge) {
     int32_t forward = 0;
-    for (size_t i = 0; i < 3 * faces; i++) {
-        const int32_t a = face[i], b = face[i / 3 * 3 + (i + 1) % 3];
-        edge[i] = a < b ? (Edge){a, b, 1} : (Edge){b, a, -1};
-    }
-    qsort(edge, 3 * faces, sizeof *edge, compare_edges);
+    sort_edges(face, faces, edge);
     for (size_t i = 0; i < 3 * faces; i++) {
         forward += edge[i].forward;
         if ((i + 1 == 3 * faces || compare_edges(edge + i, edge + i + 1)) && forward) return false;
@@ -81,6 +88,15 @@ static Status order_faces(const Sim *sim, SimBody *body, int32_t *face, Error *e
     return status;
 }
 
+// Groups of a tree over so many faces or edges, behind those that there are.
+static void add_groups(Surfaces *s, int32_t count, int32_t *group, int32_t *groups) {
+    *groups = 0;
+    for (int64_t leaves = 1; count && (leaves == 1 || leaves < count); leaves *= SIM_BRANCHES)
+        *groups = SIM_BRANCHES * *groups + 1;
+    *group = (int32_t)s->groups;
+    s->groups += (size_t)*groups;
+}
+
 static Status fill_faces(const Sim *sim, Surfaces *s, Error *err) {
     const SimModel *m = &sim->model;
     size_t faces = 0;
@@ -98,11 +114,66 @@ static Status fill_faces(const Sim *sim, Surfaces *s, Error *err) {
     for (size_t b = 0; b < s->bodies && status == STATUS_OK; b++) {
         SimBody *body = &s->body[b];
         status = order_faces(sim, body, s->face + 3 * body->face, err);
-        for (int64_t leaves = 1; body->faces && (leaves == 1 || leaves < body->faces); leaves *= SIM_BRANCHES)
-            body->groups = SIM_BRANCHES * body->groups + 1;
-        body->group = (int32_t)s->groups;
-        s->groups += (size_t)body->groups;
+        add_groups(s, body->faces, &body->group, &body->groups);
     }
+    return status;
+}
+
+// Whether two faces at an edge turn by more than 30 degrees and the body lies between them. `forward` goes from the
+// edge's low end to its high one, and both point outwards.
+static bool is_sharp(const double *rest, const Edge *forward, const Edge *backward) {
+    double along[3], to[2][3], normal[2][3];
+    vector_between(rest, forward->low, forward->high, along);
+    vector_between(rest, forward->low, forward->third, to[0]);
+    vector_between(rest, forward->low, backward->third, to[1]);
+    vector_cross(along, to[0], normal[0]);
+    vector_cross(to[1], along, normal[1]);
+    const double sizes = vector_dot(normal[0], normal[0]) * vector_dot(normal[1], normal[1]);
+    return vector_dot(normal[0], normal[1]) < cos(M_PI / 6) * sqrt(sizes) && vector_dot(normal[0], to[1]) < 0;
+}
+
+// Appends the sharp edges of a closed body, in any order; those where more than two faces meet are left out.
+static void append_edges(const Sim *sim, Surfaces *s, SimBody *body, Edge *edge) {
+    const size_t edges = 3 * (size_t)body->faces;
+    size_t next;
+    sort_edges(s->face + 3 * body->face, (size_t)body->faces, edge);
+    for (size_t i = 0; i < edges; i = next) {
+        for (next = i + 1; next < edges && !compare_edges(edge + i, edge + next);) next++;
+        if (next != i + 2) continue;
+        const Edge *forward = edge + i + (edge[i].forward < 0), *backward = edge + i + (edge[i].forward > 0);
+        if (!is_sharp(sim->rest, forward, backward)) continue;
+        const int32_t row[4] = {forward->low, forward->high, forward->third, backward->third};
+        double along[3];
+        vector_between(sim->rest, row[0], row[1], along);
+        body->longest = fmax(body->longest, sqrt(vector_dot(along, along)));
+        memcpy(s->edge + 4 * (s->edges + (size_t)body->edges++), row, sizeof row);
+    }
+}
+
+// The sharp edges of closed bodies, along the curve.
+static Status list_edges(const Sim *sim, Surfaces *s, Error *err) {
+    const size_t most = 3 * sim->model.faces;
+    Edge *edge = malloc((most + 1) * sizeof *edge);
+    int32_t *order = malloc((most + 1) * sizeof *order), *copy = malloc((4 * most + 1) * sizeof *copy);
+    Status status = edge && order && copy ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for edges");
+    for (size_t b = 0; b < s->bodies && status == STATUS_OK; b++) {
+        SimBody *body = &s->body[b];
+        int32_t *own = s->edge + 4 * s->edges;
+        body->edge = (int32_t)s->edges;
+        if (body->closed) append_edges(sim, s, body, edge);
+        const size_t edges = (size_t)body->edges;
+        memcpy(copy, own, 4 * edges * sizeof *copy);
+        status = sim_sort_elements(sim->rest, sim->model.particles, own, 4, edges, order, err);
+        for (size_t i = 0; i < edges && status == STATUS_OK; i++) {
+            memcpy(own + 4 * i, copy + 4 * order[i], 4 * sizeof *own);
+            s->edge_body[s->edges + i] = (int32_t)b;
+        }
+        s->edges += edges;
+        add_groups(s, body->edges, &body->edge_group, &body->edge_groups);
+    }
+    free(edge);
+    free(order);
+    free(copy);
     return status;
 }
 
@@ -149,14 +220,14 @@ static bool make_room(Sim *sim, SimTouching *t) {
     t->group = arena_array(memory, t->groups, SIM_GROUP * real_bytes);
     t->near = arena_array(memory, t->bodies * t->most, sizeof *t->near);
     t->nears = arena_array(memory, t->bodies, sizeof *t->nears);
-    t->touch = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->touch);
-    t->touches = arena_array(memory, t->points, sizeof *t->touches);
+    t->touch = arena_array(memory, t->rows, SIM_TOUCHES * sizeof *t->touch);
+    t->touches = arena_array(memory, t->rows, sizeof *t->touches);
     t->guess = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->guess);
     t->clear = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->clear);
     t->speed = arena_array(memory, t->bodies, sizeof *t->speed);
     t->moved = arena_array(memory, t->bodies, sizeof *t->moved);
-    t->part = arena_array(memory, t->points, SIM_TOUCHES * 4 * SIM_RECORD * real_bytes);
-    t->slope = arena_array(memory, t->points, SIM_TOUCHES * SIM_QUAD * real_bytes);
+    t->part = arena_array(memory, t->rows, SIM_TOUCHES * 4 * SIM_RECORD * real_bytes);
+    t->slope = arena_array(memory, t->rows, SIM_TOUCHES * SIM_QUAD * real_bytes);
     t->angle = arena_array(memory, t->bodies, sizeof *t->angle);
     t->sum = arena_array(memory, sim_padded(&sim->topology), SIM_QUAD * real_bytes);
     if (!t->box || !t->group || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->clear ||
@@ -204,6 +275,8 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
                      .points = B * s->points,
                      .faces = B * m->faces,
                      .groups = B * s->groups,
+                     .edges = B * s->edges,
+                     .rows = B * (s->points + s->edges),
                      .most = s->bodies,
                      .dt = m->dt};
     Arena *memory = &sim->memory;
@@ -211,6 +284,8 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
     int32_t *face = arena_array(memory, t.faces, 3 * sizeof *face),
             *point = arena_array(memory, t.points, sizeof *point),
             *point_body = arena_array(memory, t.points, sizeof *point_body),
+            *edge = arena_array(memory, t.edges, 4 * sizeof *edge),
+            *edge_body = arena_array(memory, t.edges, sizeof *edge_body),
             *ring_of = arena_array(memory, vertices + 2, sizeof *ring_of),
             *ring = arena_array(memory, t.faces, 3 * sizeof *ring),
             *material = arena_array(memory, vertices, sizeof *material);
@@ -219,8 +294,8 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
     for (size_t b = 0; b < s->bodies; b++) alone |= s->body[b].faces && !s->body[b].closed;
     const size_t rows = alone ? vertices : 0;
     t.rest = arena_array(memory, rows, SIM_RECORD * (size_t)sim->backend->real_bytes);
-    if (!t.rest || !body || !face || !point || !point_body || !ring_of || !ring || !material || !t.contact ||
-        !list_apart(sim, s->bodies, &t) || !make_room(sim, &t))
+    if (!t.rest || !body || !face || !point || !point_body || !edge || !edge_body || !ring_of || !ring || !material ||
+        !t.contact || !list_apart(sim, s->bodies, &t) || !make_room(sim, &t))
         return error_set(err, STATUS_FAILED, "out of memory for %zu bodies that meet", t.bodies);
     for (size_t i = 0; i < m->materials; i++) t.reach = fmax(t.reach, m->contacts[i].margin);
     for (size_t scene = 0; scene < B; scene++) {
@@ -232,16 +307,22 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
             out->point += (int32_t)(scene * s->points);
             out->face += (int32_t)(scene * m->faces);
             out->group += (int32_t)(scene * s->groups);
+            out->edge += (int32_t)(scene * s->edges);
+            out->edge_group += (int32_t)(scene * s->groups);
         }
         for (size_t i = 0; i < 3 * m->faces; i++) face[3 * scene * m->faces + i] = vertex_of[s->face[i]];
         for (size_t i = 0; i < s->points; i++) {
             point[scene * s->points + i] = vertex_of[s->point[i]];
             point_body[scene * s->points + i] = (int32_t)(scene * s->bodies) + s->point_body[i];
         }
+        for (size_t i = 0; i < 4 * s->edges; i++) edge[4 * scene * s->edges + i] = vertex_of[s->edge[i]];
+        for (size_t i = 0; i < s->edges; i++)
+            edge_body[scene * s->edges + i] = (int32_t)(scene * s->bodies) + s->edge_body[i];
         for (size_t i = 0; i < N; i++)
             material[vertex_of[i]] = (int32_t)(scene * m->materials) + (m->material ? m->material[i] : 0);
     }
-    t.body = body, t.face = face, t.point = point, t.point_body = point_body, t.material = material;
+    t.body = body, t.face = face, t.edge = edge, t.edge_body = edge_body, t.point = point, t.point_body = point_body,
+    t.material = material;
     if (!alone) t.rest = NULL;
     list_ring(&t, vertices, ring_of, ring);
     t.ring_of = ring_of, t.ring = ring;
@@ -261,17 +342,33 @@ Status sim_make_bodies(Sim *sim, Error *err) {
     s.face = malloc(3 * m->faces * sizeof *s.face);
     s.point = malloc(m->particles * sizeof *s.point);
     s.point_body = malloc(m->particles * sizeof *s.point_body);
-    Status status = s.body && s.face && s.point && s.point_body
+    s.edge = malloc(6 * m->faces * sizeof *s.edge); // an edge has two faces
+    s.edge_body = malloc(2 * m->faces * sizeof *s.edge_body);
+    Status status = s.body && s.face && s.point && s.point_body && s.edge && s.edge_body
                         ? STATUS_OK
                         : error_set(err, STATUS_FAILED, "out of memory for the surfaces of %zu bodies", s.bodies);
     if (status == STATUS_OK) status = fill_faces(sim, &s, err);
+    if (status == STATUS_OK) status = list_edges(sim, &s, err);
     if (status == STATUS_OK) status = list_points(sim, &s, err);
     if (status == STATUS_OK) status = repeat(sim, &s, err);
     free(s.body);
     free(s.face);
     free(s.point);
     free(s.point_body);
+    free(s.edge);
+    free(s.edge_body);
     return status;
+}
+
+// Lowers `of` (vertices) to the gaps of particles, and of edges at their four ends.
+static void note_gaps(const SimTouching *t, double *of) {
+    for (size_t i = 0; i < t->rows; i++)
+        for (size_t k = 0; k < (size_t)t->touches[i]; k++) {
+            const SimTouch *touch = &t->touch[SIM_TOUCHES * i + k];
+            int32_t vertex[4];
+            sim_touch_vertices(t, i, touch, vertex);
+            for (int j = 0; j < (i < t->points ? 1 : 4); j++) of[vertex[j]] = fmin(of[vertex[j]], (double)touch->gap);
+        }
 }
 
 Status sim_touching(Sim *sim, const double *position, double *gap, Error *err) {
@@ -288,9 +385,7 @@ Status sim_touching(Sim *sim, const double *position, double *gap, Error *err) {
         sim->backend->body_boxes(t, records, true, 0, 1);
         sim->backend->body_trees(t, records, 0, 1);
         sim->backend->touches(t, records, NULL, 0, 1);
-        for (size_t i = 0; i < t->points; i++)
-            for (int32_t k = 0; k < t->touches[i]; k++)
-                of[t->point[i]] = fmin(of[t->point[i]], (double)t->touch[SIM_TOUCHES * i + (size_t)k].gap);
+        note_gaps(t, of);
     }
     for (size_t i = 0; i < vertices && status == STATUS_OK; i++) gap[i] = of[sim->topology.vertex_of[i]];
     free(records);

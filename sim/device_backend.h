@@ -10,7 +10,8 @@
 
 enum { SIM_DEVICE_LANES = 32 };
 
-// Vertices at the faces that a group of SIM_DEVICE_LANES particles touch; low > high: they touch none.
+// Vertices of what a group of SIM_DEVICE_LANES rows of touching.touch touch, without particles, and with the edges' own
+// ends; low > high: they touch nothing.
 typedef struct SimTouched {
     int32_t low, high;
 } SimTouched;
@@ -26,7 +27,7 @@ typedef struct SimDevicePacked {
     const uint16_t *corner_list;
     // Of bodies that meet, beside `touching`, whose `near` has all that may ever meet.
     const int32_t *point_of;      // (vertices) place in touching.point, or -1
-    SimTouched *touched;          // (groups of touching.points)
+    SimTouched *touched;          // (groups of touching.rows)
     unsigned long long *bad_step; // the first step whose state is not finite, or ULLONG_MAX
     unsigned long long *growth;   // bits of the largest |component| of the adjoint, a double
 } SimDevicePacked;

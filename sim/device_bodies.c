@@ -63,25 +63,27 @@ Status sim_device_make_bodies(Sim *sim, Error *err) {
     SimOnDevice *on = sim->on_device;
     const SimTouching *from = &sim->packed.touching;
     SimTouching *to = &on->packed.packed.touching;
-    const size_t vertices = padded(sim), rows = from->points * SIM_TOUCHES, bytes = (size_t)sim->backend->real_bytes;
+    const size_t vertices = padded(sim), touches = from->rows * SIM_TOUCHES, bytes = (size_t)sim->backend->real_bytes;
     if (!from->bodies) return STATUS_OK;
     to->body = sim_device_copy(on, from->body, from->bodies * sizeof *from->body);
     to->point = sim_device_copy(on, from->point, from->points * sizeof *from->point);
     to->point_body = sim_device_copy(on, from->point_body, from->points * sizeof *from->point_body);
     to->face = sim_device_copy(on, from->face, 3 * from->faces * sizeof *from->face);
+    to->edge = sim_device_copy(on, from->edge, 4 * from->edges * sizeof *from->edge);
+    to->edge_body = sim_device_copy(on, from->edge_body, from->edges * sizeof *from->edge_body);
     to->ring_of = sim_device_copy(on, from->ring_of, (vertices + 1) * sizeof *from->ring_of);
     to->ring = sim_device_copy(on, from->ring, 3 * from->faces * sizeof *from->ring);
     to->material = sim_device_copy(on, from->material, vertices * sizeof *from->material);
     to->rest = from->rest ? sim_device_memory(on, &on->memory, rest_bytes(sim)) : NULL;
     to->contact = sim_device_memory(on, &on->memory, material_bytes(sim));
     to->box = sim_device_memory(on, &on->memory, from->bodies * SIM_RECORD * bytes);
-    to->touch = sim_device_memory(on, &on->memory, rows * sizeof *to->touch);
-    to->touches = sim_device_memory(on, &on->memory, from->points * sizeof *to->touches);
-    to->part = sim_device_memory(on, &on->memory, rows * 4 * SIM_RECORD * bytes);
-    to->slope = sim_device_memory(on, &on->memory, rows * SIM_QUAD * bytes);
+    to->touch = sim_device_memory(on, &on->memory, touches * sizeof *to->touch);
+    to->touches = sim_device_memory(on, &on->memory, from->rows * sizeof *to->touches);
+    to->part = sim_device_memory(on, &on->memory, touches * 4 * SIM_RECORD * bytes);
+    to->slope = sim_device_memory(on, &on->memory, touches * SIM_QUAD * bytes);
     to->sum = sim_device_memory(on, &on->memory, padded(sim) * SIM_QUAD * bytes);
     on->packed.touched = sim_device_memory(
-        on, &on->memory, (from->points + SIM_DEVICE_LANES - 1) / SIM_DEVICE_LANES * sizeof *on->packed.touched);
+        on, &on->memory, (from->rows + SIM_DEVICE_LANES - 1) / SIM_DEVICE_LANES * sizeof *on->packed.touched);
     Status status = copy_trees(sim, err);
     return status == STATUS_OK ? copy_lists(sim, err) : status;
 }

@@ -3,7 +3,8 @@
 // single numbers; the same on CPU and GPU.
 //
 // Each node of the tree has SIM_BRANCHES children: those of node i are 4i+1 .. 4i+4, and node 0 is the root. Nodes
-// groups, groups+1, .. are the body's faces, which lie along a Morton curve; behind the last face they are empty. Group
+// groups, groups+1, .. are the body's faces, which lie along a Morton curve; behind the last face they are empty. Its
+// sharp edges have a tree of their own, for sim/crossing.h. Group
 // i holds the boxes of the children of node i, side by side: low x of the four, low y, low z, high x, high y, high z.
 // An empty box has its low corner above its high one.
 #ifndef VPD_SIM_NEAREST_H
@@ -83,21 +84,48 @@ SIM_ELEMENT void sim_fit_box(real *group, int child, const real *low, const real
     }
 }
 
-// Fits the boxes of group `node` of a body (counted from its first) to the faces or groups below.
-SIM_ELEMENT void sim_fit_group(const SimTouching *t, const SimBody *body, const real *records, int32_t node) {
-    real *groups = (real *)t->group + (size_t)body->group * SIM_GROUP, fitted[SIM_GROUP];
+// The faces or edges of a body, and the boxes over them.
+typedef struct SimTree {
+    real *group;
+    const int32_t *element; // the first; each has its vertices in front
+    int32_t groups, count, corners, stride;
+} SimTree;
+
+SIM_ELEMENT SimTree sim_face_tree(const SimTouching *t, const SimBody *body) {
+    const SimTree tree = {(real *)t->group + (size_t)body->group * SIM_GROUP,
+                          t->face + 3 * (size_t)body->face,
+                          body->groups,
+                          body->faces,
+                          3,
+                          3};
+    return tree;
+}
+
+SIM_ELEMENT SimTree sim_edge_tree(const SimTouching *t, const SimBody *body) {
+    const SimTree tree = {(real *)t->group + (size_t)body->edge_group * SIM_GROUP,
+                          t->edge + 4 * (size_t)body->edge,
+                          body->edge_groups,
+                          body->edges,
+                          2,
+                          4};
+    return tree;
+}
+
+// Fits the boxes of group `node` of a tree to the faces, edges or groups below.
+SIM_ELEMENT void sim_fit_group(const SimTree *tree, const real *records, int32_t node) {
+    real fitted[SIM_GROUP];
     for (int k = 0; k < SIM_GROUP; k++) fitted[k] = k < 3 * SIM_BRANCHES ? NUM(INFINITY) : NUM(-INFINITY);
     for (int c = 0; c < SIM_BRANCHES; c++) {
-        const int32_t child = SIM_BRANCHES * node + 1 + c, f = child - body->groups;
-        const real *below = groups + (size_t)child * SIM_GROUP;
+        const int32_t child = SIM_BRANCHES * node + 1 + c, f = child - tree->groups;
+        const real *below = tree->group + (size_t)child * SIM_GROUP;
         for (int j = 0; j < SIM_BRANCHES && f < 0; j++)
             sim_fit_box(fitted, c, below + j, below + j + 3 * SIM_BRANCHES, SIM_BRANCHES);
-        for (int j = 0; j < 3 && f >= 0 && f < body->faces; j++) {
-            const real *x = sim_place(records, t->face[3 * (body->face + f) + j]);
+        for (int j = 0; j < tree->corners && f >= 0 && f < tree->count; j++) {
+            const real *x = sim_place(records, tree->element[f * tree->stride + j]);
             sim_fit_box(fitted, c, x, x, 1);
         }
     }
-    for (int k = 0; k < SIM_GROUP; k++) groups[(size_t)node * SIM_GROUP + (size_t)k] = fitted[k];
+    for (int k = 0; k < SIM_GROUP; k++) tree->group[(size_t)node * SIM_GROUP + (size_t)k] = fitted[k];
 }
 
 typedef struct SimSearch {

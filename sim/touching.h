@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one particle does with the bodies that it touches, on CPU and GPU: finds them, and has forces or adjoints.
+// What one particle or edge does with the bodies that it touches, on CPU and GPU: finds them, and has forces or
+// adjoints.
 #ifndef VPD_SIM_TOUCHING_H
 #define VPD_SIM_TOUCHING_H
 
-#include "sim/nearest.h"
+#include "sim/crossing.h"
 
-// Means of the two materials, as at a plane.
-SIM_ELEMENT SimContact sim_touch_contact(const SimTouching *t, int32_t vertex, int32_t other) {
-    const real *a = (const real *)t->contact + SIM_MATERIAL * t->material[vertex],
-               *b = (const real *)t->contact + SIM_MATERIAL * t->material[other];
-    SimContact out;
-    out.k_e = (a[0] + b[0]) / 2;
-    out.k_d = (a[1] + b[1]) / 2;
-    out.k_f = (a[2] + b[2]) / 2;
-    out.mu = (a[3] + b[3]) / 2;
-    out.margin = (a[4] + b[4]) / 2;
-    out.ramp = 1 / num_max((a[5] + b[5]) / 2, NUM(1e-30));
-    return out;
-}
-
-// Vertices of a touch: the particle, and the face's corners.
-SIM_ELEMENT void sim_touch_vertices(const SimTouching *t, size_t point, int32_t face, int32_t out[4]) {
-    out[0] = t->point[point];
-    for (int j = 0; j < 3; j++) out[1 + j] = t->face[3 * face + j];
+// Vertices of a touch in the order of sim/touch.h: the particle, and the face's corners; or the ends of two edges.
+SIM_ELEMENT void sim_touch_vertices(const SimTouching *t, size_t row, const SimTouch *touch, int32_t out[4]) {
+    if (touch->on == SIM_TOUCH_EDGES) {
+        const int32_t *e = t->edge + 4 * (row - t->points), *f = t->edge + 4 * (size_t)touch->face;
+        out[0] = e[0], out[1] = f[0], out[2] = f[1], out[3] = e[1];
+        return;
+    }
+    out[0] = t->point[row];
+    for (int j = 0; j < 3; j++) out[1 + j] = t->face[3 * touch->face + j];
 }
 
 SIM_ELEMENT void sim_touch_places(const real *records, const int32_t vertex[4], real x[4][3], real v[4][3]) {
@@ -42,13 +34,6 @@ SIM_ELEMENT void sim_own_normal(const SimTouching *t, const real *records, int32
     for (int i = 0; i < 3; i++) out[i] /= num_max(length, NUM(1e-30));
 }
 
-// The shortest side of a box.
-SIM_ELEMENT real sim_shortest(const real *box) {
-    real least = box[SIM_QUAD] - box[0];
-    for (int i = 1; i < 3; i++) least = num_min(box[SIM_QUAD + i] - box[i], least);
-    return least;
-}
-
 typedef struct SimMeeting {
     int32_t vertex[4]; // of the particle, and the face's corners
     SimNearest nearest;
@@ -58,10 +43,11 @@ typedef struct SimMeeting {
 
 SIM_ELEMENT void sim_meet(const SimTouching *t, const SimBody *body, const real *records, size_t point,
                           SimNearest nearest, SimMeeting *out) {
+    const SimTouch touch = {nearest.face, (int16_t)nearest.on, 0, 0};
     real places[4][3], rates[4][3];
     out->nearest = nearest;
     out->side = sim_side(t, body, records, sim_place(records, t->point[point]), nearest);
-    sim_touch_vertices(t, point, nearest.face, out->vertex);
+    sim_touch_vertices(t, point, &touch, out->vertex);
     sim_touch_places(records, out->vertex, places, rates);
     sim_touch_point(nearest.on, out->side, places, &out->at);
 }
@@ -84,7 +70,7 @@ SIM_ELEMENT void sim_meet_against(const SimTouching *t, int32_t self, int32_t ot
 }
 
 // Writes the touches of particle `point`.
-SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, size_t point) {
+SIM_ELEMENT void sim_find_faces(const SimTouching *t, const real *records, size_t point) {
     const int32_t self = t->point_body[point];
     const real *x = sim_place(records, t->point[point]);
     SimTouch *touch = t->touch + SIM_TOUCHES * point;
@@ -120,14 +106,20 @@ SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, siz
     t->touches[point] = count;
 }
 
-// Writes the parts of touch k of particle `point`: forces, or adjoints where w (vertices, SIM_QUAD) is given.
-SIM_ELEMENT void sim_touch_parts(const SimTouching *t, const real *records, const real *w, size_t point, size_t k) {
-    const size_t row = SIM_TOUCHES * point + k;
-    const SimTouch touch = t->touch[row];
-    real *part = (real *)t->part + row * 4 * SIM_RECORD, *slope = (real *)t->slope + row * SIM_QUAD;
+// Writes the touches of a row: of a particle, or behind them of an edge.
+SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, size_t row) {
+    if (row < t->points) sim_find_faces(t, records, row);
+    else sim_find_crossings(t, records, row - t->points);
+}
+
+// Writes the parts of touch k of a row: forces, or adjoints where w (vertices, SIM_QUAD) is given.
+SIM_ELEMENT void sim_touch_parts(const SimTouching *t, const real *records, const real *w, size_t row, size_t k) {
+    const size_t at = SIM_TOUCHES * row + k;
+    const SimTouch touch = t->touch[at];
+    real *part = (real *)t->part + at * 4 * SIM_RECORD, *slope = (real *)t->slope + at * SIM_QUAD;
     int32_t vertex[4];
     real x[4][3], v[4][3], wanted[4][3], first[4][3], second[4][3];
-    sim_touch_vertices(t, point, touch.face, vertex);
+    sim_touch_vertices(t, row, &touch, vertex);
     sim_touch_places(records, vertex, x, v);
     const SimContact contact = sim_touch_contact(t, vertex[0], vertex[1]);
     SimContact gradient = {0, 0, 0, 0, 0, 0};

@@ -58,18 +58,18 @@ static void folded(SimScene *s) {
 }
 
 typedef struct Seen {
-    int faces, edges, corners, behind;
+    int faces, edges, corners, behind, crossings;
 } Seen;
 
-// Adds what particles touch in the state before the last step.
+// Adds what particles, and edges at their crossings, touch in the state before the last step.
 static void look(const Sim *sim, Seen *seen) {
     const SimTouching *t = &sim->packed.touching;
-    for (size_t i = 0; i < t->points; i++)
+    for (size_t i = 0; i < t->rows; i++)
         for (int k = 0; k < t->touches[i]; k++) {
             const SimTouch touch = t->touch[SIM_TOUCHES * i + (size_t)k];
-            const int corners = __builtin_popcount((unsigned)touch.on);
+            const int corners = i < t->points ? __builtin_popcount((unsigned)touch.on) : 0;
             seen->faces += corners == 3, seen->edges += corners == 2, seen->corners += corners == 1;
-            seen->behind += touch.side < 0;
+            seen->behind += corners && touch.side < 0, seen->crossings += !corners;
         }
 }
 
@@ -89,8 +89,8 @@ static void check(void (*make)(SimScene *), double single, Seen *seen, const cha
         look(sim, seen);
         sim_close(sim);
     }
-    printf("%s: touches of faces %d, edges %d, corners %d; from behind %d\n", name, seen->faces, seen->edges,
-           seen->corners, seen->behind);
+    printf("%s: touches of faces %d, edges %d, corners %d; from behind %d; crossings %d\n", name, seen->faces,
+           seen->edges, seen->corners, seen->behind, seen->crossings);
     sim_check_end(&c);
     sim_scene_free(&scene);
 }
@@ -99,7 +99,14 @@ static void test_blocks(void **state) {
     (void)state;
     Seen seen = {0};
     check(blocks, 1e-3, &seen, "blocks");
-    assert_true(seen.faces > 20);
+    assert_true(seen.faces >= 20 && seen.crossings > 5);
+}
+
+static void test_planks(void **state) {
+    (void)state;
+    Seen seen = {0};
+    check(planks, 2e-2, &seen, "planks");
+    assert_true(seen.crossings > 40 && seen.faces + seen.edges + seen.corners < 10);
 }
 
 // Rounding takes f32 along a path nearby, as after bounces from the ground.
@@ -234,8 +241,9 @@ static void test_first_step(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks),  cmocka_unit_test(test_sheet),
-                                       cmocka_unit_test(test_folded),  cmocka_unit_test(test_any_bodies),
-                                       cmocka_unit_test(test_in_line), cmocka_unit_test(test_first_step)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks),     cmocka_unit_test(test_planks),
+                                       cmocka_unit_test(test_sheet),      cmocka_unit_test(test_folded),
+                                       cmocka_unit_test(test_any_bodies), cmocka_unit_test(test_in_line),
+                                       cmocka_unit_test(test_first_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies that meet: their boxes and trees, particles that touch, and sums of what they feel.
+// Bodies that meet: their boxes and trees, particles and edges that touch, and sums of what they feel.
 #include "sim/cpu/functions.h"
 #include "sim/touching.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { POINTS_OF_A_TURN = 16 }; // threads take so many in turns, since bodies touch in few places
+enum { ROWS_OF_A_TURN = 16 }; // threads take so many in turns, since bodies touch in few places
 
 static real *box_of(const SimTouching *t, size_t body) { return (real *)t->box + body * SIM_RECORD; }
 
@@ -51,27 +51,37 @@ static void list_near(const SimTouching *t, size_t b) {
     t->nears[b] = nears;
 }
 
-// Level by level from the faces on; nodes that hold no face stay empty.
-static void fit_tree(const SimTouching *t, const SimBody *body, const real *records) {
-    int32_t first = body->groups, filled = body->faces; // of the nodes of a level
+// Level by level from the faces or edges on; nodes that hold none stay empty.
+static void fit_tree(SimTree tree, const real *records) {
+    int32_t first = tree.groups, filled = tree.count; // of the nodes of a level
     while (first > 0) {
         first = (first - 1) / SIM_BRANCHES;
         filled = (filled + SIM_BRANCHES - 1) / SIM_BRANCHES;
-        for (int32_t i = 0; i < filled; i++) sim_fit_group(t, body, records, first + i);
+        for (int32_t i = 0; i < filled; i++) sim_fit_group(&tree, records, first + i);
     }
+}
+
+// Whether edges of another body look for those of this one.
+static bool is_looked_at(const SimTouching *t, size_t b) {
+    bool looks = false;
+    for (int32_t k = 0; k < t->nears[b]; k++)
+        looks |= sim_looks_for_edges(t, t->near[b * t->most + (size_t)k], (int32_t)b);
+    return looks;
 }
 
 void CPU_FN(sim_body_trees)(const SimTouching *t, const void *state, int thread, int threads) {
     for (size_t b = (size_t)thread; b < t->bodies; b += (size_t)threads) {
         list_near(t, b);
-        if (t->nears[b]) fit_tree(t, &t->body[b], state);
+        if (!t->nears[b]) continue;
+        fit_tree(sim_face_tree(t, &t->body[b]), state);
+        if (is_looked_at(t, b)) fit_tree(sim_edge_tree(t, &t->body[b]), state);
     }
 }
 
 void CPU_FN(sim_touches)(const SimTouching *t, const void *state, const void *w, int thread, int threads) {
-    const size_t turn = POINTS_OF_A_TURN * (size_t)threads;
-    for (size_t first = POINTS_OF_A_TURN * (size_t)thread; first < t->points; first += turn)
-        for (size_t i = first; i < first + POINTS_OF_A_TURN && i < t->points; i++) {
+    const size_t turn = ROWS_OF_A_TURN * (size_t)threads;
+    for (size_t first = ROWS_OF_A_TURN * (size_t)thread; first < t->rows; first += turn)
+        for (size_t i = first; i < first + ROWS_OF_A_TURN && i < t->rows; i++) {
             sim_find_touches(t, state, i);
             for (int32_t k = 0; k < t->touches[i]; k++) sim_touch_parts(t, state, w, i, (size_t)k);
         }
@@ -81,13 +91,13 @@ void CPU_FN(sim_touch_sums)(const SimTouching *t, const SimBack *back, size_t fi
     real *sum = back ? back->touch_sum : t->sum, *values = back ? back->touch_values : NULL;
     const size_t wide = back ? SIM_RECORD : SIM_QUAD, used = back ? SIM_QUAD + 3 : 3;
     memset(sum + first * wide, 0, (last - first) * wide * sizeof *sum);
-    for (size_t i = 0; i < t->points; i++)
+    for (size_t i = 0; i < t->rows; i++)
         for (size_t k = 0; k < (size_t)t->touches[i]; k++) {
             const size_t row = SIM_TOUCHES * i + k;
             const real *part = (const real *)t->part + row * 4 * SIM_RECORD,
                        *slope = (const real *)t->slope + row * SIM_QUAD;
             int32_t vertex[4];
-            sim_touch_vertices(t, i, t->touch[row].face, vertex);
+            sim_touch_vertices(t, i, &t->touch[row], vertex);
             for (size_t j = 0; j < 4; j++) {
                 const size_t v = (size_t)vertex[j];
                 if (v < first || v >= last) continue;

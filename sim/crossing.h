@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where sharp edges of closed bodies cross: particles touch triangles, and a plank that lies across a box has none in
+// it. For single numbers; the same on CPU and GPU.
+#ifndef VPD_SIM_CROSSING_H
+#define VPD_SIM_CROSSING_H
+
+#include "sim/nearest.h"
+
+#define SIM_MUCH NUM(1.25) // a way out that is longer by this factor is much longer
+
+// Means of the two materials, as at a plane.
+SIM_ELEMENT SimContact sim_touch_contact(const SimTouching *t, int32_t vertex, int32_t other) {
+    const real *a = (const real *)t->contact + SIM_MATERIAL * t->material[vertex],
+               *b = (const real *)t->contact + SIM_MATERIAL * t->material[other];
+    SimContact out;
+    out.k_e = (a[0] + b[0]) / 2;
+    out.k_d = (a[1] + b[1]) / 2;
+    out.k_f = (a[2] + b[2]) / 2;
+    out.mu = (a[3] + b[3]) / 2;
+    out.margin = (a[4] + b[4]) / 2;
+    out.ramp = 1 / num_max((a[5] + b[5]) / 2, NUM(1e-30));
+    return out;
+}
+
+// The shortest side of a box.
+SIM_ELEMENT real sim_shortest(const real *box) {
+    real least = box[SIM_QUAD] - box[0];
+    for (int i = 1; i < 3; i++) least = num_min(box[SIM_QUAD + i] - box[i], least);
+    return least;
+}
+
+// Whether edges of body a look for those of body b, or the other way round: a plank may lie on more boxes than an edge
+// has touches, so the body whose longest edge is shorter looks.
+SIM_ELEMENT bool sim_looks_for_edges(const SimTouching *t, int32_t a, int32_t b) {
+    const SimBody *self = &t->body[a], *other = &t->body[b];
+    if (!self->edges || !other->edges) return false;
+    return self->longest < other->longest || (self->longest == other->longest && a < b);
+}
+
+// Whether n points out of the body at an edge: the third corners of its faces are not above the plane across n, but for
+// 11 degrees, since flat surfaces that are pressed on each other bend.
+SIM_ELEMENT bool sim_points_out(const real n[3], const real *at, const real *third[2]) {
+    const real level = NUM(0.2);
+    for (int k = 0; k < 2; k++) {
+        real to[3];
+        num_sub(third[k], at, to);
+        const real above = num_dot(n, to);
+        if (above > 0 && above * above > level * level * num_dot(to, to)) return false;
+    }
+    return true;
+}
+
+// Whether the way out over an edge, `gap` metres long, is not much longer than those over its faces, for what has these
+// ends: where an end is less deep below a face, the particle there is what should be pushed out, over that face.
+SIM_ELEMENT bool sim_is_way_out(real gap, const real edge[3], const real *at, const real *third[2],
+                                const real *end[2]) {
+    for (int k = 0; k < 2; k++) {
+        real to[3], normal[3], from[2][3];
+        num_sub(third[k], at, to);
+        num_cross(edge, to, normal); // outwards, of the second face inwards
+        for (int j = 0; j < 2; j++) num_sub(end[j], at, from[j]);
+        const real ways[2] = {num_dot(normal, from[0]), num_dot(normal, from[1])},
+                   below = k ? num_max(ways[0], ways[1]) : -num_min(ways[0], ways[1]);
+        if (!(below > 0 && SIM_MUCH * SIM_MUCH * below * below >= gap * gap * num_dot(normal, normal))) return false;
+    }
+    return true;
+}
+
+// Whether two edges cross: they are not nearly parallel, and nearest to each other a thousandth of their length or more
+// before their ends, where the particle there does the work. Most do not, so here are no divisions.
+SIM_ELEMENT bool sim_edges_cross(const real *a, const real *b, const real *c, const real *d) {
+    const real end = NUM(1e-3), parallel = NUM(0.05); // sine
+    real edge[2][3], from[3], across[3], turned[3];
+    num_sub(b, a, edge[0]);
+    num_sub(d, c, edge[1]);
+    num_cross(edge[0], edge[1], across);
+    const real square = num_dot(across, across);
+    if (!(square > parallel * parallel * num_dot(edge[0], edge[0]) * num_dot(edge[1], edge[1]))) return false;
+    num_sub(a, c, from);
+    for (int k = 0; k < 2; k++) {
+        num_cross(edge[1 - k], from, turned);
+        const real t = num_dot(turned, across);
+        if (!(t >= end * square && t <= (1 - end) * square)) return false;
+    }
+    return true;
+}
+
+// Whether edges e and f touch, and how; `deepest` metres inside each other at most.
+SIM_ELEMENT bool sim_edges_touch(const SimTouching *t, const real *records, const int32_t *e, const int32_t *f,
+                                 real deepest, SimTouch *out) {
+    const real *a = sim_place(records, e[0]), *b = sim_place(records, e[1]), *c = sim_place(records, f[0]),
+               *d = sim_place(records, f[1]), *ends_e[2] = {a, b}, *ends_f[2] = {c, d},
+               *third_e[2] = {sim_place(records, e[2]), sim_place(records, e[3])},
+               *third_f[2] = {sim_place(records, f[2]), sim_place(records, f[3])};
+    const real x[4][3] = {{a[0], a[1], a[2]}, {c[0], c[1], c[2]}, {d[0], d[1], d[2]}, {b[0], b[1], b[2]}};
+    real inwards[3], back = 0;
+    SimTouchPoint p;
+    if (!sim_edges_cross(a, b, c, d)) return false;
+    sim_touch_crossing(1, x, &p);
+    for (int i = 0; i < 3; i++) back += p.normal[i] * (third_f[0][i] + third_f[1][i] - 2 * c[i]);
+    const real side = back > 0 ? NUM(-1) : NUM(1), gap = side * p.gap;
+    if (!(gap < sim_touch_contact(t, e[0], f[0]).margin && gap > -deepest)) return false;
+    for (int i = 0; i < 3; i++) p.normal[i] *= side, inwards[i] = -p.normal[i];
+    if (!sim_points_out(p.normal, c, third_f) || !sim_points_out(inwards, a, third_e)) return false;
+    if (gap < 0 &&
+        !(sim_is_way_out(gap, p.edge[1], c, third_f, ends_e) && sim_is_way_out(gap, p.edge[0], a, third_e, ends_f)))
+        return false;
+    *out = (SimTouch){0, SIM_TOUCH_EDGES, (int16_t)side, (float)gap};
+    return true;
+}
+
+// How far each of the four boxes of a group is from a box, along the axis along which it is farthest; below 0 where
+// they overlap.
+SIM_ELEMENT void sim_group_beside(const real *group, const real *box, real beside[SIM_BRANCHES]) {
+    for (int c = 0; c < SIM_BRANCHES; c++) beside[c] = NUM(-INFINITY);
+    for (int i = 0; i < 3; i++) {
+        const real *low = group + i * SIM_BRANCHES, *high = low + 3 * SIM_BRANCHES;
+        for (int c = 0; c < SIM_BRANCHES; c++) { // without a branch, so that the four are one vector
+            beside[c] = num_max(beside[c], low[c] - box[SIM_QUAD + i]);
+            beside[c] = num_max(beside[c], box[i] - high[c]);
+        }
+    }
+}
+
+// Adds the touches of edge e with edges of a body to those that there are; returns how many there are then.
+SIM_ELEMENT int32_t sim_touch_edges(const SimTouching *t, const SimBody *body, const real *records, const int32_t *e,
+                                    const real *around, real deepest, SimTouch *touch, int32_t touches) {
+    const SimTree tree = sim_edge_tree(t, body);
+    const real reach = num_max(deepest, (real)t->reach);
+    int32_t stack[SIM_STACK], depth = 0;
+    stack[depth++] = 0;
+    while (depth > 0 && touches < SIM_TOUCHES) {
+        const int32_t node = stack[--depth], f = node - tree.groups;
+        if (f < 0) {
+            real beside[SIM_BRANCHES];
+            sim_group_beside(tree.group + (size_t)node * SIM_GROUP, around, beside);
+            for (int c = SIM_BRANCHES - 1; c >= 0; c--) { // the first is on top
+                stack[depth] = SIM_BRANCHES * node + 1 + c;
+                depth += beside[c] <= reach;
+            }
+            continue;
+        }
+        if (f >= tree.count) continue; // the state is not finite
+        const int32_t *other = tree.element + (size_t)f * (size_t)tree.stride;
+        if (!sim_edges_touch(t, records, e, other, deepest, &touch[touches])) continue;
+        touch[touches++].face = body->edge + f;
+    }
+    return touches;
+}
+
+// How deep an edge, in the box `around`, may be in a body: not much deeper than it is in the body's box, and less than
+// half of the thinner of both bodies, where far sides cross.
+SIM_ELEMENT real sim_deepest(const real *own, const real *box, const real *around) {
+    real way = num_min(sim_shortest(own), sim_shortest(box)) / (2 * SIM_MUCH);
+    for (int i = 0; i < 3; i++)
+        way = num_min(way, num_min(around[SIM_QUAD + i] - box[i], box[SIM_QUAD + i] - around[i]));
+    return SIM_MUCH * num_max(way, NUM(0));
+}
+
+// Writes the touches of edge `edge`, in row points + edge.
+SIM_ELEMENT void sim_find_crossings(const SimTouching *t, const real *records, size_t edge) {
+    const int32_t self = t->edge_body[edge], *e = t->edge + 4 * edge;
+    const real *boxes = (const real *)t->box, *a = sim_place(records, e[0]), *b = sim_place(records, e[1]),
+               *own = boxes + (size_t)self * SIM_RECORD;
+    const size_t row = t->points + edge;
+    real around[SIM_RECORD];
+    int32_t touches = 0;
+    for (int i = 0; i < 3; i++) {
+        around[i] = num_min(a[i], b[i]);
+        around[SIM_QUAD + i] = num_max(a[i], b[i]);
+    }
+    for (int32_t k = 0; k < t->nears[self] && touches < SIM_TOUCHES; k++) {
+        const int32_t other = t->near[(size_t)self * t->most + (size_t)k];
+        const real *box = boxes + (size_t)other * SIM_RECORD;
+        if (!sim_looks_for_edges(t, self, other) || !sim_boxes_meet(around, box, (real)t->reach)) continue;
+        const real deepest = sim_deepest(own, box, around);
+        touches =
+            sim_touch_edges(t, &t->body[other], records, e, around, deepest, t->touch + SIM_TOUCHES * row, touches);
+    }
+    t->touches[row] = touches;
+}
+
+#endif
