@@ -6,8 +6,8 @@
 #include "files/rollout_file.h"
 #include "lab/scene.h"
 
-// The object whose particles are deepest inside another one, in metres and as a share of the mean distance between
-// them; NULL: none is inside another.
+// The object whose particles or edges are deepest inside another one, in metres and as a share of the mean distance
+// between them; NULL: none is inside another.
 typedef struct RecordInside {
     const SceneObject *object;
     double deep, share;

@@ -150,11 +150,11 @@ SIM_ELEMENT int32_t sim_touch_edges(const SimTouching *t, const SimBody *body, c
 
 // How deep an edge, in the box `around`, may be in a body: not much deeper than it is in the body's box, and less than
 // half of the thinner of both bodies, where far sides cross.
-SIM_ELEMENT real sim_deepest(const real *own, const real *box, const real *around) {
+SIM_ELEMENT real sim_deepest(const SimTouching *t, const real *own, const real *box, const real *around) {
     real way = num_min(sim_shortest(own), sim_shortest(box)) / (2 * SIM_MUCH);
     for (int i = 0; i < 3; i++)
         way = num_min(way, num_min(around[SIM_QUAD + i] - box[i], box[SIM_QUAD + i] - around[i]));
-    return SIM_MUCH * num_max(way, NUM(0));
+    return SIM_MUCH * num_max(way, NUM(0)) + sim_rounding(t, box);
 }
 
 // Writes the touches of edge `edge`, in row points + edge.
@@ -173,7 +173,7 @@ SIM_ELEMENT void sim_find_crossings(const SimTouching *t, const real *records, s
         const int32_t other = t->near[(size_t)self * t->most + (size_t)k];
         const real *box = boxes + (size_t)other * SIM_RECORD;
         if (!sim_looks_for_edges(t, self, other) || !sim_boxes_meet(around, box, (real)t->reach)) continue;
-        const real deepest = sim_deepest(own, box, around);
+        const real deepest = sim_deepest(t, own, box, around);
         touches =
             sim_touch_edges(t, &t->body[other], records, e, around, deepest, t->touch + SIM_TOUCHES * row, touches);
     }

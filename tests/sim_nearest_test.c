@@ -395,13 +395,21 @@ static Mesh mesh;
 
 static void test_cells(void **state) {
     (void)state;
+    // Sharp edges are those around the solid, without diagonals, inner corners, and where two solids meet.
     static const struct {
         const char *name;
         Solid *solid;
-    } shapes[] = {{"box", box}, {"angle", angle},     {"hollow", hollow},     {"ring", ring},
-                  {"two", two}, {"edge", at_an_edge}, {"corner", at_a_corner}};
+        int32_t edges;
+    } shapes[] = {{"box", box, 36}, {"angle", angle, 39},     {"hollow", hollow, 36},     {"ring", ring, 36},
+                  {"two", two, 56}, {"edge", at_an_edge, 22}, {"corner", at_a_corner, 24}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        World w;
+        static const double points[3 * POINTS] = {0};
         surface_of(shapes[i].solid, i % 2, &mesh);
+        open_world(&w, &mesh, points, SIM_F64, NULL);
+        assert_int_equal(w.sim->packed.touching.body[0].edges, shapes[i].edges);
+        assert_true(w.sim->packed.touching.body[0].longest == 0.5);
+        close_world(&w);
         for (int exact = 0; exact < 2; exact++)
             check(&mesh, exact, true, inside_cells, &shapes[i].solid, shapes[i].name);
     }

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Edges of bodies that cross: planks, bars and turned boxes of one cell rest where statics says, prisms collide edge on
+// edge by the laws of conservation, steps below the stable bound stay quiet, and edges that should not touch do not.
+#include "sim/solver.h"
+#include "tests/sim_meeting.h"
+#include "tests/sim_run.h"
+
+static const SimOptions exact = {.precision = SIM_F64, .threads = 1};
+
+typedef struct Crossings {
+    int count;
+    double depth, deepest; // metres: the sum, and the largest
+} Crossings;
+
+// What edges touch at the positions of a scene; `particles`: of particles instead.
+static Crossings crossings_at(const SimScene *s, const double *position, bool particles) {
+    Crossings out = {0};
+    double *gap = malloc(s->model.scenes * s->model.particles * sizeof *gap);
+    Error err;
+    Sim *sim;
+    assert_non_null(gap);
+    assert_status_ok(sim_open(&s->model, &exact, &sim, &err), err);
+    assert_status_ok(sim_set(sim, &s->values, &err), err);
+    assert_status_ok(sim_touching(sim, position, gap, &err), err);
+    const SimTouching *t = &sim->packed.touching;
+    for (size_t i = particles ? 0 : t->points; i < (particles ? t->points : t->rows); i++)
+        for (size_t k = 0; k < (size_t)t->touches[i]; k++) {
+            const double depth = -(double)t->touch[SIM_TOUCHES * i + k].gap;
+            out.count++, out.depth += depth, out.deepest = fmax(out.deepest, depth);
+        }
+    sim_close(sim);
+    free(gap);
+    return out;
+}
+
+// ---- rest
+
+enum { MOST_BODIES = 4 };
+
+typedef struct Pile {
+    SimSceneBody bodies[MOST_BODIES];
+    size_t count;
+    int crossings; // at rest
+} Pile;
+
+#define CUBE(...)                                                                                                      \
+    { .cells = {1, 1, 1}, .cell = {0.2, 0.2, 0.2}, __VA_ARGS__ }
+#define PLANK(...)                                                                                                     \
+    { .cells = {1, 1, 1}, .cell = {1, 0.04, 0.1}, __VA_ARGS__ }
+
+// The last body lies on those below by edges alone.
+static const Pile piles[] = {
+    {{CUBE(.at = {0, -0.1, 0}, .fixed = true), PLANK(.at = {0, 0.02, 0}, .rigid = true)}, 2, 4},
+    {{PLANK(.at = {0, 0.02, 0}, .rigid = true), CUBE(.at = {0, -0.1, 0}, .fixed = true)}, 2, 4},
+    {{CUBE(.at = {0, -0.1, 0}, .fixed = true), PLANK(.at = {0, 0.02, 0})}, 2, 4},
+    {{CUBE(.at = {-0.3, -0.1, 0}, .fixed = true), CUBE(.at = {0.3, -0.1, 0.01}, .turn = {0, 0.2, 0}, .fixed = true),
+      PLANK(.at = {0, 0.02, 0}, .rigid = true)},
+     3,
+     8},
+    {{PLANK(.at = {0, 0.02, 0}, .rigid = true), CUBE(.at = {-0.35, -0.1, 0}, .fixed = true),
+      CUBE(.at = {0, -0.1, 0}, .fixed = true), CUBE(.at = {0.35, -0.1, 0}, .fixed = true)},
+     4,
+     12},
+    {{PLANK(.at = {0, -0.02, 0}, .fixed = true), PLANK(.at = {0, 0.02, 0}, .turn = {0, 1.1, 0}, .rigid = true)}, 2, 4},
+    {{CUBE(.at = {0, -0.1, 0}, .fixed = true), CUBE(.at = {0, 0.1, 0}, .turn = {0, M_PI / 4, 0}, .rigid = true)}, 2, 8},
+    {{CUBE(.at = {0, -0.1, 0}, .fixed = true), CUBE(.at = {0, 0.1, 0}, .turn = {0, M_PI / 4, 0})}, 2, 8},
+};
+
+static void make_pile(const Pile *pile, SimScene *s) {
+    meet(s, pile->bodies, pile->count, 0);
+    gravity(s);
+    sim_scene_fill(s, SIM_CONTACT_KE, 2e4);
+    sim_scene_fill(s, SIM_CONTACT_KD, 60);
+    sim_scene_fill(s, SIM_TET_MU, 3e6);
+    sim_scene_fill(s, SIM_TET_LAMBDA, 3e6);
+    sim_scene_fill(s, SIM_TET_KD, 300);
+    s->model.dt = fmin(5e-5, 0.9 * sim_stable_step(&s->model, &s->values));
+}
+
+static double free_weight(const SimScene *s) {
+    double mass = 0;
+    for (size_t i = 0; i < s->model.particles; i++) mass += s->model.fixed[i] ? 0 : s->values.of[SIM_MASS][i];
+    return 9.81 * mass;
+}
+
+// The springs of the crossings bear the weight, and nothing else touches.
+static void test_rest(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof piles / sizeof *piles; k++) {
+        SimScene s;
+        Run r;
+        make_pile(&piles[k], &s);
+        const size_t steps = (size_t)(2 / s.model.dt);
+        run_scene(&s, exact, steps, steps, false, &r);
+        const Crossings edges = crossings_at(&s, r.frames.position + r.frames.row, false);
+        printf("pile %zu: %d crossings, %g m deep, weight over stiffness %g\n", k, edges.count,
+               edges.depth / edges.count, free_weight(&s) / 2e4 / edges.count);
+        assert_int_equal(edges.count, piles[k].crossings);
+        assert_int_equal(crossings_at(&s, r.frames.position + r.frames.row, true).count, 0);
+        assert_close(edges.depth, free_weight(&s) / 2e4, 0, 2e-3);
+        for (size_t i = 0; i < 3 * s.model.particles; i++) // it stays in its place
+            assert_close(r.frames.position[r.frames.row + i], s.values.of[SIM_POSITION][i], 0.01, 0);
+        end_run(&r);
+        sim_scene_free(&s);
+    }
+}
+
+// A tower of boxes of one cell, each turned by 45 degrees on the one below.
+static void test_tower(void **state) {
+    (void)state;
+    for (int rigid = 0; rigid < 2; rigid++) {
+        Pile tower = {.count = 4};
+        for (size_t k = 0; k < 4; k++)
+            tower.bodies[k] =
+                (SimSceneBody)CUBE(.at = {0, 0.2 * (double)k, 0}, .turn = {0, (double)(k % 2) * M_PI / 4, 0},
+                                   .fixed = k == 0, .rigid = k > 0 && rigid);
+        SimScene s;
+        Run r;
+        make_pile(&tower, &s);
+        const size_t steps = (size_t)(1.5 / s.model.dt);
+        run_scene(&s, exact, steps, steps, false, &r);
+        for (size_t i = 0; i < 3 * s.model.particles; i++)
+            assert_close(r.frames.position[r.frames.row + i], s.values.of[SIM_POSITION][i], 0.02, 0);
+        assert_int_equal(crossings_at(&s, r.frames.position + r.frames.row, false).count, 24);
+        end_run(&r);
+        sim_scene_free(&s);
+    }
+}
+
+// ---- collisions
+
+// Two bars that stand on their edges fly at each other, the one across the other.
+static void prisms(SimScene *s, bool rigid, double friction) {
+    const SimSceneBody bodies[] = {{.cells = {1, 1, 1},
+                                    .cell = {0.6, 0.1, 0.1},
+                                    .turn = {M_PI / 4, 0, 0},
+                                    .velocity = {0.1, 0.8, 0},
+                                    .mass = 0.05,
+                                    .rigid = rigid},
+                                   {.cells = {1, 1, 1},
+                                    .cell = {0.1, 0.1, 0.5},
+                                    .at = {0.1, 0.15, -0.08},
+                                    .turn = {0, 0, M_PI / 4},
+                                    .velocity = {0, -0.6, 0.05},
+                                    .mass = 0.08,
+                                    .rigid = rigid}};
+    meet(s, bodies, 2, 0);
+    sim_scene_fill(s, SIM_CONTACT_KE, 3e3);
+    sim_scene_fill(s, SIM_CONTACT_MU, friction);
+    sim_scene_fill(s, SIM_TET_MU, 2e5);
+    sim_scene_fill(s, SIM_TET_LAMBDA, 2e5);
+    for (size_t i = 0; i < s->model.particles; i++) s->inertia[i] = 1; // those of rigid ones are point masses too
+}
+
+static void lost(bool rigid, double friction, double out[2]) {
+    SimScene s;
+    Run r;
+    double before[6], after[6];
+    prisms(&s, rigid, friction);
+    run_scene(&s, exact, 2000, 100, false, &r);
+    momenta(&s, &r, 0, before);
+    momenta(&s, &r, 20, after);
+    double up = 0;
+    int met = 0;
+    for (size_t i = 0; i < 8; i++) up += r.frames.velocity[20 * r.frames.row + 3 * i + 1] / 8;
+    for (size_t n = 0; n <= 20; n++) {
+        const double *x = r.frames.position + n * r.frames.row;
+        met += crossings_at(&s, x, false).count;
+        assert_int_equal(crossings_at(&s, x, true).count, 0);
+    }
+    assert_true(met > 0 && up < 0); // it was turned round
+    out[0] = out[1] = 0;
+    for (size_t c = 0; c < 6; c++) out[c / 3] = fmax(out[c / 3], fabs(after[c] - before[c]));
+    end_run(&r);
+    sim_scene_free(&s);
+}
+
+static void test_momenta(void **state) {
+    (void)state;
+    for (int rigid = 0; rigid < 2; rigid++) {
+        double by[2];
+        lost(rigid, 0, by);
+        printf("%s: momenta change by %g and %g", rigid ? "rigid" : "soft", by[0], by[1]);
+        assert_true(by[0] < 1e-12 && by[1] < (rigid ? 1e-6 : 1e-12)); // a rigid body's steps keep it to dt^2
+        lost(rigid, 0.5, by);
+        printf("; with friction by %g and %g\n", by[0], by[1]);
+        assert_true(by[0] < 1e-12 && by[1] < 2e-3);
+    }
+}
+
+// Without damping: kinetic and elastic energy of soft ones before and after.
+static double energy_lost(double dt) {
+    SimScene s;
+    Run r;
+    prisms(&s, false, 0);
+    s.model.dt = dt;
+    sim_scene_fill(&s, SIM_TET_KD, 0);
+    sim_scene_fill(&s, SIM_CONTACT_KD, 0);
+    const size_t steps = (size_t)lround(0.2 / dt);
+    run_scene(&s, exact, steps, steps, false, &r);
+    assert_int_equal(crossings_at(&s, r.frames.position + r.frames.row, false).count, 0);
+    const double out = fabs(energy(&s, &r, 1) - energy(&s, &r, 0));
+    end_run(&r);
+    sim_scene_free(&s);
+    return out;
+}
+
+static void test_energy(void **state) {
+    (void)state;
+    const double coarse = energy_lost(1e-5), fine = energy_lost(2.5e-6);
+    printf("energy lost: %g, %g J\n", coarse, fine);
+    assert_true(coarse < 1e-6 && fine < coarse / 3);
+}
+
+// ---- the stable step
+
+// How far bodies at rest on edges, pushed by 1e-6 m/s, go within 4000 steps of `part` of the bound.
+static double unrest(const Pile *pile, double part) {
+    SimScene s;
+    Run r;
+    double off = 0;
+    make_pile(pile, &s);
+    const double k = 1e5, weight = free_weight(&s);
+    sim_scene_fill(&s, SIM_CONTACT_KE, k);
+    sim_scene_fill(&s, SIM_CONTACT_KD, 0);
+    sim_scene_fill(&s, SIM_CONTACT_KF, 0);
+    s.model.dt = part * sim_stable_step(&s.model, &s.values);
+    for (size_t i = 0; i < s.model.particles; i++) {
+        if (s.model.fixed[i]) continue;
+        s.values.of[SIM_POSITION][3 * i + 1] -= weight / k / pile->crossings;
+        s.values.of[SIM_VELOCITY][3 * i + 1] = 1e-6 * (1 + s.values.of[SIM_POSITION][3 * i]);
+    }
+    run_scene(&s, exact, 4000, 4000, false, &r);
+    for (size_t i = 0; i < 3 * s.model.particles; i++)
+        if (!s.model.fixed[i / 3])
+            off = fmax(off, fabs(r.frames.position[r.frames.row + i] - s.values.of[SIM_POSITION][i]));
+    end_run(&r);
+    sim_scene_free(&s);
+    return off;
+}
+
+static void test_stable_step(void **state) {
+    (void)state;
+    static const size_t rigid[] = {0, 1, 4, 5, 6};
+    for (size_t k = 0; k < sizeof rigid / sizeof *rigid; k++) {
+        const double below = unrest(&piles[rigid[k]], 0.97);
+        printf("pile %zu: off its rest by %.2g m with steps below the bound\n", rigid[k], below);
+        assert_true(below < 1e-6);
+    }
+}
+
+// ---- edges that do not touch
+
+static int crossing_count(SimSceneBody a, SimSceneBody b, double margin) {
+    const SimSceneBody bodies[2] = {a, b};
+    SimScene s;
+    meet(&s, bodies, 2, margin);
+    const Crossings edges = crossings_at(&s, s.values.of[SIM_POSITION], false);
+    sim_scene_free(&s);
+    return edges.count;
+}
+
+static void test_apart(void **state) {
+    (void)state;
+    const SimSceneBody cube = CUBE(.at = {0, -0.1, 0}), small = {.cells = {1, 1, 1}, .at = {0.02, -0.1, 0.03}},
+                       cloth = {.cells = {4, 0, 4}, .cell = {0.1, 0, 0.1}, .at = {0, -0.001, 0}},
+                       loose = {.cells = {3}, .cell = {0.1, 0, 0}};
+    assert_int_equal(crossing_count(cube, (SimSceneBody)CUBE(.at = {0, 0.099, 0}), 0.01), 0); // side over side
+    assert_int_equal(crossing_count(cube, (SimSceneBody)CUBE(.at = {0.03, 0.099, 0}), 0.01), 0);
+    assert_int_equal(crossing_count(cube, small, 0.01), 0); // far inside
+    assert_int_equal(crossing_count(cube, cloth, 0.01), 0);
+    assert_int_equal(crossing_count(cube, loose, 0.01), 0);
+    for (int deep = 0; deep < 2; deep++) { // along each other, turned by 2 and by 6 degrees
+        const double at = 0.02 - 0.001 * deep;
+        assert_int_equal(crossing_count(cube, (SimSceneBody)PLANK(.at = {0, at, 0.15}, .turn = {0, 0.035, 0}), 0.001),
+                         1);
+        assert_int_equal(crossing_count(cube, (SimSceneBody)PLANK(.at = {0, at, 0.15}, .turn = {0, 0.105, 0}), 0.001),
+                         2);
+    }
+    // A corner goes out over the face that it is 1 mm below, not 5 cm over an edge.
+    const SimSceneBody corner = CUBE(.at = {0.15, 0.099, 0.14});
+    assert_int_equal(crossing_count(cube, corner, 0), 2); // of the edges around the corner, upwards
+    const SimSceneBody bodies[2] = {cube, corner};
+    SimScene s;
+    meet(&s, bodies, 2, 0);
+    assert_close(crossings_at(&s, s.values.of[SIM_POSITION], false).deepest, 0.001, 1e-6, 0);
+    sim_scene_free(&s);
+    // As deep as half of the plank and deeper: far sides cross.
+    assert_int_equal(crossing_count(cube, (SimSceneBody)PLANK(.at = {0, 0.005, 0}), 0), 4);
+    assert_int_equal(crossing_count(cube, (SimSceneBody)PLANK(.at = {0, -0.005, 0}), 0), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest),        cmocka_unit_test(test_tower),
+                                       cmocka_unit_test(test_momenta),     cmocka_unit_test(test_energy),
+                                       cmocka_unit_test(test_stable_step), cmocka_unit_test(test_apart)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
