@@ -84,7 +84,7 @@ static bool work_make(Work *w, const AnalyticScene *scene) {
 
 // ---- shapes
 
-// Corners meet faces, but edges do not meet edges: none should be long.
+// What is round meets other bodies with its corners: no edge should be long.
 static void refine(Hull *hull) {
     double low[3], high[3], extent = 0;
     for (int c = 0; c < 3; c++) {

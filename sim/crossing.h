@@ -50,26 +50,28 @@ SIM_ELEMENT bool sim_points_out(const real n[3], const real *at, const real *thi
     return true;
 }
 
-// Whether the way out over an edge, `gap` metres long, is not much longer than those over its faces, for what has these
-// ends: where an end is less deep below a face, the particle there is what should be pushed out, over that face.
+// Whether the way out over an edge, `gap` metres long, is not much longer than those over its faces for the two faces
+// of another edge, whose corners are given: where the lowest of these is less deep below a face, the particle there is
+// what should be pushed out.
 SIM_ELEMENT bool sim_is_way_out(real gap, const real edge[3], const real *at, const real *third[2],
-                                const real *end[2]) {
+                                const real *corner[4]) {
     for (int k = 0; k < 2; k++) {
-        real to[3], normal[3], from[2][3];
+        real to[3], normal[3], from[3], low = 0;
         num_sub(third[k], at, to);
         num_cross(edge, to, normal); // outwards, of the second face inwards
-        for (int j = 0; j < 2; j++) num_sub(end[j], at, from[j]);
-        const real ways[2] = {num_dot(normal, from[0]), num_dot(normal, from[1])},
-                   below = k ? num_max(ways[0], ways[1]) : -num_min(ways[0], ways[1]);
-        if (!(below > 0 && SIM_MUCH * SIM_MUCH * below * below >= gap * gap * num_dot(normal, normal))) return false;
+        for (int j = 0; j < 4; j++) {
+            num_sub(corner[j], at, from);
+            low = num_min(low, (k ? NUM(-1) : NUM(1)) * num_dot(normal, from));
+        }
+        if (!(SIM_MUCH * SIM_MUCH * low * low >= gap * gap * num_dot(normal, normal))) return false;
     }
     return true;
 }
 
-// Whether two edges cross: they are not nearly parallel, and nearest to each other a thousandth of their length or more
-// before their ends, where the particle there does the work. Most do not, so here are no divisions.
+// Whether two edges cross: they are not nearly parallel, and nearest to each other before their ends, where the
+// particle there does the work. Most do not, so here are no divisions.
 SIM_ELEMENT bool sim_edges_cross(const real *a, const real *b, const real *c, const real *d) {
-    const real end = NUM(1e-3), parallel = NUM(0.05); // sine
+    const real end = NUM(1e-5), parallel = NUM(0.05); // sine
     real edge[2][3], from[3], across[3], turned[3];
     num_sub(b, a, edge[0]);
     num_sub(d, c, edge[1]);
@@ -88,10 +90,9 @@ SIM_ELEMENT bool sim_edges_cross(const real *a, const real *b, const real *c, co
 // Whether edges e and f touch, and how; `deepest` metres inside each other at most.
 SIM_ELEMENT bool sim_edges_touch(const SimTouching *t, const real *records, const int32_t *e, const int32_t *f,
                                  real deepest, SimTouch *out) {
-    const real *a = sim_place(records, e[0]), *b = sim_place(records, e[1]), *c = sim_place(records, f[0]),
-               *d = sim_place(records, f[1]), *ends_e[2] = {a, b}, *ends_f[2] = {c, d},
-               *third_e[2] = {sim_place(records, e[2]), sim_place(records, e[3])},
-               *third_f[2] = {sim_place(records, f[2]), sim_place(records, f[3])};
+    const real *of_e[4], *of_f[4];
+    for (int j = 0; j < 4; j++) of_e[j] = sim_place(records, e[j]), of_f[j] = sim_place(records, f[j]);
+    const real *a = of_e[0], *b = of_e[1], *c = of_f[0], *d = of_f[1], **third_e = of_e + 2, **third_f = of_f + 2;
     const real x[4][3] = {{a[0], a[1], a[2]}, {c[0], c[1], c[2]}, {d[0], d[1], d[2]}, {b[0], b[1], b[2]}};
     real inwards[3], back = 0;
     SimTouchPoint p;
@@ -103,7 +104,7 @@ SIM_ELEMENT bool sim_edges_touch(const SimTouching *t, const real *records, cons
     for (int i = 0; i < 3; i++) p.normal[i] *= side, inwards[i] = -p.normal[i];
     if (!sim_points_out(p.normal, c, third_f) || !sim_points_out(inwards, a, third_e)) return false;
     if (gap < 0 &&
-        !(sim_is_way_out(gap, p.edge[1], c, third_f, ends_e) && sim_is_way_out(gap, p.edge[0], a, third_e, ends_f)))
+        !(sim_is_way_out(gap, p.edge[1], c, third_f, of_e) && sim_is_way_out(gap, p.edge[0], a, third_e, of_f)))
         return false;
     *out = (SimTouch){0, SIM_TOUCH_EDGES, (int16_t)side, (float)gap};
     return true;
@@ -148,32 +149,39 @@ SIM_ELEMENT int32_t sim_touch_edges(const SimTouching *t, const SimBody *body, c
     return touches;
 }
 
-// How deep an edge, in the box `around`, may be in a body: not much deeper than it is in the body's box, and less than
-// half of the thinner of both bodies, where far sides cross.
-SIM_ELEMENT real sim_deepest(const SimTouching *t, const real *own, const real *box, const real *around) {
+// The box around some of the vertices of an edge.
+SIM_ELEMENT void sim_edge_box(const real *records, const int32_t *e, int vertices, real *box) {
+    for (int i = 0; i < 3; i++) box[i] = box[SIM_QUAD + i] = sim_place(records, e[0])[i];
+    for (int j = 1; j < vertices; j++)
+        for (int i = 0; i < 3; i++) {
+            const real x = sim_place(records, e[j])[i];
+            box[i] = num_min(x, box[i]);
+            box[SIM_QUAD + i] = num_max(x, box[SIM_QUAD + i]);
+        }
+}
+
+// How deep an edge may be in a body: not much deeper than its faces, in the box `faces`, are in the body's box, and
+// less than half of the thinner of both bodies, where far sides cross.
+SIM_ELEMENT real sim_deepest(const SimTouching *t, const real *own, const real *box, const real *faces) {
     real way = num_min(sim_shortest(own), sim_shortest(box)) / (2 * SIM_MUCH);
-    for (int i = 0; i < 3; i++)
-        way = num_min(way, num_min(around[SIM_QUAD + i] - box[i], box[SIM_QUAD + i] - around[i]));
+    for (int i = 0; i < 3; i++) way = num_min(way, num_min(faces[SIM_QUAD + i] - box[i], box[SIM_QUAD + i] - faces[i]));
     return SIM_MUCH * num_max(way, NUM(0)) + sim_rounding(t, box);
 }
 
 // Writes the touches of edge `edge`, in row points + edge.
 SIM_ELEMENT void sim_find_crossings(const SimTouching *t, const real *records, size_t edge) {
     const int32_t self = t->edge_body[edge], *e = t->edge + 4 * edge;
-    const real *boxes = (const real *)t->box, *a = sim_place(records, e[0]), *b = sim_place(records, e[1]),
-               *own = boxes + (size_t)self * SIM_RECORD;
+    const real *boxes = (const real *)t->box, *own = boxes + (size_t)self * SIM_RECORD;
     const size_t row = t->points + edge;
-    real around[SIM_RECORD];
+    real around[SIM_RECORD], faces[SIM_RECORD];
     int32_t touches = 0;
-    for (int i = 0; i < 3; i++) {
-        around[i] = num_min(a[i], b[i]);
-        around[SIM_QUAD + i] = num_max(a[i], b[i]);
-    }
+    sim_edge_box(records, e, 2, around);
     for (int32_t k = 0; k < t->nears[self] && touches < SIM_TOUCHES; k++) {
         const int32_t other = t->near[(size_t)self * t->most + (size_t)k];
         const real *box = boxes + (size_t)other * SIM_RECORD;
         if (!sim_looks_for_edges(t, self, other) || !sim_boxes_meet(around, box, (real)t->reach)) continue;
-        const real deepest = sim_deepest(t, own, box, around);
+        sim_edge_box(records, e, 4, faces);
+        const real deepest = sim_deepest(t, own, box, faces);
         touches =
             sim_touch_edges(t, &t->body[other], records, e, around, deepest, t->touch + SIM_TOUCHES * row, touches);
     }
