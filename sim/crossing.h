@@ -50,9 +50,9 @@ SIM_ELEMENT bool sim_points_out(const real n[3], const real *at, const real *thi
     return true;
 }
 
-// Whether the way out over an edge, `gap` metres long, is not much longer than those over its faces for the two faces
-// of another edge, whose corners are given: where the lowest of these is less deep below a face, the particle there is
-// what should be pushed out.
+// Whether the way out over an edge, `gap` metres long, is not much longer than those over its two faces, for another
+// edge whose ends and third corners are given. Over a face the lowest of these must come out; where that is shorter,
+// the particle there is what is pushed out.
 SIM_ELEMENT bool sim_is_way_out(real gap, const real edge[3], const real *at, const real *third[2],
                                 const real *corner[4]) {
     for (int k = 0; k < 2; k++) {

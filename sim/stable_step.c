@@ -83,6 +83,9 @@ static void add_hinges(const SimModel *m, const SimValues *values, size_t scene,
 }
 
 // A particle that touches another body, and as much again where others touch its faces: nobody knows how many will.
+// Edges that cross count for no more. A crossing at s counts (1 - s)^2 and s^2 at the edge's ends for itself, and at
+// most 1 - s and s with all that is coupled to it. So a corner beside the other body, two of whose edges cross two
+// others each in the same distance from either end, has the two touches that are counted here.
 static void add_touches(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
     for (size_t i = 0; i < m->particles && m->faces; i++) {
         if (!rows->surface[i]) continue;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edges of bodies that cross: planks, bars and turned boxes of one cell rest where statics says, prisms collide edge on
-// edge by the laws of conservation, steps below the stable bound stay quiet, and edges that should not touch do not.
+// edge by the laws of conservation, steps below the stable bound stay quiet, edges that should not touch do not, and
+// trees find what a look at all edges finds.
+#define VPD_DOUBLE // the element headers, for what SIM_F64 finds
+#include "base/random.h"
+#include "sim/pack.h"
 #include "sim/solver.h"
+#include "sim/touching.h"
 #include "tests/sim_meeting.h"
 #include "tests/sim_run.h"
 
@@ -323,10 +328,82 @@ static void test_apart(void **state) {
     assert_int_equal(crossing_count(cube, (SimSceneBody)PLANK(.at = {0, -0.005, 0}), 0), 0);
 }
 
+// ---- the search
+
+static double uniform(uint32_t scene, uint32_t i) { // in -1 .. 1
+    return 2 * (double)random_uniform((RandomKey){.seed = 5, .purpose = RANDOM_TEST, .step = scene}, i) - 1;
+}
+
+// The edges that edge e touches, of all that there are; returns how many.
+static int touched_by(const SimTouching *t, const double *records, size_t e, int32_t *out) {
+    const int32_t self = t->edge_body[e];
+    int count = 0;
+    for (size_t f = 0; f < t->edges; f++) {
+        const int32_t other = t->edge_body[f];
+        const double *boxes = t->box, *box = boxes + SIM_RECORD * other;
+        double around[SIM_RECORD], faces[SIM_RECORD];
+        SimTouch touch;
+        sim_edge_box(records, t->edge + 4 * e, 2, around);
+        sim_edge_box(records, t->edge + 4 * e, 4, faces);
+        if (self == other || !sim_looks_for_edges(t, self, other) || !sim_boxes_meet(around, box, t->reach)) continue;
+        const double deepest = sim_deepest(t, boxes + SIM_RECORD * self, box, faces);
+        if (sim_edges_touch(t, records, t->edge + 4 * e, t->edge + 4 * f, deepest, &touch)) out[count++] = (int32_t)f;
+    }
+    return count;
+}
+
+// Three blocks of several cells anywhere: the trees find what a look at all edges finds.
+static void test_search(void **state) {
+    (void)state;
+    int all = 0;
+    for (uint32_t n = 0; n < 1000; n++) {
+        SimSceneBody bodies[3] = {0};
+        for (uint32_t k = 0; k < 3; k++)
+            for (uint32_t c = 0; c < 3; c++) {
+                bodies[k].cells[c] = 1 + (size_t)(2.5 * (uniform(n, 12 * k + c) + 1));
+                bodies[k].at[c] = 0.2 * uniform(n, 12 * k + 3 + c);
+                bodies[k].turn[c] = (n % 3 ? 1.5 : 0.1) * uniform(n, 12 * k + 6 + c);
+                bodies[k].cell[c] = 0.05 + 0.04 * uniform(n, 12 * k + 9 + c);
+            }
+        SimScene s;
+        meet(&s, bodies, 3, n % 2 ? 0.01 : 0);
+        Error err;
+        Sim *sim;
+        assert_status_ok(sim_open(&s.model, &exact, &sim, &err), err);
+        assert_status_ok(sim_set(sim, &s.values, &err), err);
+        double *gap = malloc(s.model.particles * sizeof *gap),
+               *records = aligned_alloc(64, sim_padded(&sim->topology) * SIM_RECORD * sizeof *records);
+        assert_true(gap && records);
+        assert_status_ok(sim_touching(sim, s.values.of[SIM_POSITION], gap, &err), err);
+        sim_pack_records(sim, s.values.of[SIM_POSITION], NULL, records);
+        const SimTouching *t = &sim->packed.touching;
+        int32_t *found = malloc((t->edges + 1) * sizeof *found);
+        assert_non_null(found);
+        for (size_t e = 0; e < t->edges; e++) {
+            const int count = touched_by(t, records, e, found), touches = t->touches[t->points + e];
+            assert_int_equal(touches, count < SIM_TOUCHES ? count : SIM_TOUCHES);
+            for (int k = 0; k < touches; k++) {
+                bool in = false;
+                for (int i = 0; i < count; i++)
+                    in |= found[i] == t->touch[SIM_TOUCHES * (t->points + e) + (size_t)k].face;
+                assert_true(in);
+            }
+            all += count;
+        }
+        free(found);
+        free(records);
+        free(gap);
+        sim_close(sim);
+        sim_scene_free(&s);
+    }
+    printf("%d crossings\n", all);
+    assert_true(all > 300);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest),           cmocka_unit_test(test_tower),
                                        cmocka_unit_test(test_nearly_aligned), cmocka_unit_test(test_momenta),
                                        cmocka_unit_test(test_energy),         cmocka_unit_test(test_stable_step),
-                                       cmocka_unit_test(test_apart)};
+                                       cmocka_unit_test(test_apart),          cmocka_unit_test(test_search)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
