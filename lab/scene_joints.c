@@ -11,7 +11,7 @@
 
 #define FAR 1e6
 enum { CORNERS = 4, POINTS_MAX = 3, NAMES_MAX = 64 };
-static const double RADIUS = 0.1; // of the larger object's extent
+static const double RADIUS = 0.1, FAR_AWAY = 100; // of the larger object's extent
 
 typedef enum Kind { BALL, HINGE, WELD } Kind;
 
@@ -78,7 +78,11 @@ static Status check_kind(const ArgumentReader *reader, const SceneHead *head, Jo
     if (joint->kind != BALL && !is_solid(of[0]))
         return argument_error(reader, joint->between, "between: %s is no rigid solid, so only a ball joint holds it",
                               of[0]->node->key);
-    if (!joint->has_radius) joint->radius = RADIUS * fmax(extent_of(&of[0]->mesh), extent_of(&of[1]->mesh));
+    const double extent = fmax(extent_of(&of[0]->mesh), extent_of(&of[1]->mesh));
+    if (!joint->has_radius) joint->radius = RADIUS * extent;
+    if (joint->radius > FAR_AWAY * extent)
+        return argument_error(reader, joint->node, "radius: expected at most %g times the larger object, %.6g m",
+                              FAR_AWAY, FAR_AWAY * extent);
     return STATUS_OK;
 }
 

@@ -117,7 +117,8 @@ bool CPU_FN(sim_vertices)(const SimPacked *p, const SimStep *step, size_t first,
             x[i] += dt * v[i];
         }
         if (p->drive) go_driven(p, step, b, x, v);
-        for (int i = 0; i < 3; i++) bad += x[i] - x[i] + (v[i] - v[i]);
+        if (!sim_is_rigid(p, b * SIM_LANES)) // else rigid_step writes others, and what moves alone may overflow
+            for (int i = 0; i < 3; i++) bad += x[i] - x[i] + (v[i] - v[i]);
         lanes_write(to, SIM_RECORD, x);
         lanes_write(to + SIM_QUAD, SIM_RECORD, v);
     }
