@@ -2,7 +2,6 @@
 // Joints of scene files: pendulums, welds and chains by closed forms, what is kept, gradients, and what is refused.
 #include "base/vector.h"
 #include "lab/fit_free.h"
-#include "lab/gradcheck.h"
 #include "lab/record.h"
 #include "tests/lab_movie.h"
 
@@ -188,15 +187,8 @@ static void test_weld(void **state) {
     "  foot: {between: [lower, soft], at: [0.55, 0.05, 0], radius: 0.03, k_e: 500, k_d: 1}\n"
 
 static void test_gradients(void **state) {
-    SimScene scene = movie_parse(CHAIN(""));
-    Gradcheck out;
-    Error err;
     (void)state;
-    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
-    for (size_t i = 0; i < out.rows; i++)
-        if (out.row[i].verdict != GRADCHECK_RIGHT)
-            fail_msg("%s: %g, error %g", sim_value_info[out.row[i].value].name, out.row[i].adjoint, out.row[i].error);
-    scene_free(&scene);
+    movie_check_gradients(CHAIN(""));
 }
 
 // Points of joints are neither drawn nor touch; joined objects pass through each other; numbers of joints can be

@@ -3,6 +3,7 @@
 #ifndef VPD_TESTS_LAB_MOVIE_H
 #define VPD_TESTS_LAB_MOVIE_H
 
+#include "lab/gradcheck.h"
 #include "lab/scene.h"
 #include "tests/test.h"
 
@@ -40,6 +41,18 @@ static inline void movie_play(Movie *m, const char *text) {
     assert_status_ok(sim_set(sim, &m->scene.values, &err), err);
     assert_status_ok(sim_rollout(sim, &run, &err), err);
     sim_close(sim);
+}
+
+// All gradients of the scene agree with differences.
+static inline void movie_check_gradients(const char *text) {
+    SimScene scene = movie_parse(text);
+    Gradcheck out;
+    Error err;
+    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
+    for (size_t i = 0; i < out.rows; i++)
+        if (out.row[i].verdict != GRADCHECK_RIGHT)
+            fail_msg("%s: %g, error %g", sim_value_info[out.row[i].value].name, out.row[i].adjoint, out.row[i].error);
+    scene_free(&scene);
 }
 
 static inline void movie_end(Movie *m) {

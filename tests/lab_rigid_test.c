@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rigid objects of scene files: what they become, how they rest, slide, spin and bounce, and what is refused.
 #include "lab/fit_free.h"
-#include "lab/gradcheck.h"
 #include "lab/record.h"
 
 #include "base/vector.h"
@@ -325,15 +324,8 @@ static void test_push(void **state) {
     "velocity: [-0.5, 0.02, -0.1], solid: {young: 2e4, poisson: 0.3, k_d: 2}}\n"
 
 static void test_gradients(void **state) {
-    SimScene scene = movie_parse(MEET);
-    Gradcheck out;
-    Error err;
     (void)state;
-    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
-    for (size_t i = 0; i < out.rows; i++)
-        if (out.row[i].verdict != GRADCHECK_RIGHT)
-            fail_msg("%s: %g, error %g", sim_value_info[out.row[i].value].name, out.row[i].adjoint, out.row[i].error);
-    scene_free(&scene);
+    movie_check_gradients(MEET);
 }
 
 static void test_record(void **state) {
