@@ -35,8 +35,10 @@ static Status check_control(const ArgumentReader *reader, const SimScene *scene,
     return STATUS_OK;
 }
 
-static Status read_control(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node,
+static Status read_control(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node,
                            SceneControl *out) {
+    const SimScene *scene = head->scene;
+    size_t number;
 #define NUMBERS(word, field, most)                                                                                     \
     {                                                                                                                  \
         .key = word, .type = ARG_NUMBERS, .offset = offsetof(SceneControl, field), .min = -(most), .max = most,        \
@@ -59,8 +61,10 @@ static Status read_control(const ArgumentReader *reader, const SimScene *scene, 
     *out = (SceneControl){.to = scene->frames};
     const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
     Status status = arguments_read(reader, node, &group, 1, NULL);
-    if (status == STATUS_OK) status = scene_find_object(reader, scene, node, out->object, &out->of);
-    return status == STATUS_OK ? check_control(reader, scene, node, out) : status;
+    if (status == STATUS_OK) status = scene_find_object(reader, head, node, out->object, &number);
+    if (status != STATUS_OK) return status;
+    out->of = scene->objects + number;
+    return check_control(reader, scene, node, out);
 }
 
 static void apply(SimScene *scene, const SceneControl *control) {
@@ -88,7 +92,7 @@ Status scene_read_controls(const ArgumentReader *reader, SceneHead *head) {
     if (!head->control) return scene_no_memory(reader);
     for (const YamlNode *node = list->child; node && status == STATUS_OK; node = node->next) {
         SceneControl *control = &head->control[head->control_count++];
-        status = read_control(reader, head->scene, node, control);
+        status = read_control(reader, head, node, control);
         if (status == STATUS_OK) apply(head->scene, control);
     }
     return status;

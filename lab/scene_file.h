@@ -96,9 +96,9 @@ Status scene_read_joints(const ArgumentReader *reader, SceneHead *head);
 // Makes and fills the arrays of the scene's model and values.
 Status scene_fill(const ArgumentReader *reader, const SceneHead *head);
 
-// The object of that name; `node` says where the name stands.
-Status scene_find_object(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, const char *name,
-                         const SceneObject **out);
+// The number of the object of that name, also before scene_fill; `node` says where the name stands.
+Status scene_find_object(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node, const char *name,
+                         size_t *out);
 
 // Forces and activations of the controls; then, once places and velocities are known, what moves fixed particles.
 Status scene_read_controls(const ArgumentReader *reader, SceneHead *head);

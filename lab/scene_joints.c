@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define FAR 1e6
-enum { CORNERS = 4, POINTS_MAX = 3, NAMES_MAX = 64 };
+enum { CORNERS = 4, POINTS_MAX = 3 };
 static const double RADIUS = 0.1, FAR_AWAY = 100; // of the larger object's extent
 
 typedef enum Kind { BALL, HINGE, WELD } Kind;
@@ -27,16 +27,8 @@ typedef struct Joint {
 // ---- reading
 
 static Status find_part(const ArgumentReader *reader, const SceneHead *head, const YamlNode *name, size_t *out) {
-    const char *words[NAMES_MAX];
-    size_t known = 0;
     if (name->kind != YAML_TEXT) return argument_error(reader, name, "between: expected the names of two objects");
-    for (*out = 0; *out < head->part_count; ++*out) {
-        const char *key = head->part[*out].node->key;
-        if (!strcmp(key, name->text)) return STATUS_OK;
-        if (known < NAMES_MAX) words[known++] = key;
-    }
-    YamlNode named = {.line = name->line, .key = name->text};
-    return argument_unknown(reader, &named, "object", words, known);
+    return scene_find_object(reader, head, name, name->text, out);
 }
 
 static bool is_solid(const Part *part) { return part->rigid && (part->mesh.T || part->mesh.F); }

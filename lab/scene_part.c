@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR 1e6    // metres; a larger number is taken for a mistake
-#define STIFF 1e15 // N/m, Pa, ..
-#define NO_MASS 1e-15
-#define LEAST 1e-12 // of lengths and masses that must be above 0
+#define FAR 1e6       // metres; a larger number is taken for a mistake
+#define STIFF 1e15    // N/m, Pa, ..
+#define NO_MASS 1e-15 // of a joint's point, as a part of another particle's
+#define LEAST 1e-12   // of lengths and masses that must be above 0
 enum { CELLS_MAX = 4096 };
 
 // ---- shapes

@@ -19,16 +19,14 @@ size_t scene_value_rows(const SceneObject *object, SimValue value, size_t *first
     }
 }
 
-Status scene_find_object(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, const char *name,
-                         const SceneObject **out) {
+Status scene_find_object(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node, const char *name,
+                         size_t *out) {
     const char *words[NAMES_MAX];
     size_t known = 0;
-    for (size_t i = 0; i < scene->object_count; i++) {
-        if (!strcmp(scene->objects[i].name, name)) {
-            *out = scene->objects + i;
-            return STATUS_OK;
-        }
-        if (known < NAMES_MAX) words[known++] = scene->objects[i].name;
+    for (*out = 0; *out < head->part_count; ++*out) {
+        const char *key = head->part[*out].node->key;
+        if (!strcmp(key, name)) return STATUS_OK;
+        if (known < NAMES_MAX) words[known++] = key;
     }
     YamlNode named = {.line = node->line, .key = (char *)name};
     return argument_unknown(reader, &named, "object", words, known);
@@ -108,10 +106,13 @@ static Status check_places(const ArgumentReader *reader, const SimScene *scene, 
     return argument_error(reader, node, "position: all particles of %s are on one line, and it is rigid", object->name);
 }
 
-static Status read_object(const ArgumentReader *reader, SimScene *scene, const YamlNode *node) {
-    const SceneObject *object = NULL;
-    Status status = scene_find_object(reader, scene, node, node->key, &object);
-    if (status == STATUS_OK) status = scene_need(reader, node, YAML_MAP, "a map of values {mass: [..]}");
+static Status read_object(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node) {
+    SimScene *scene = head->scene;
+    size_t number;
+    Status status = scene_find_object(reader, head, node, node->key, &number);
+    if (status != STATUS_OK) return status;
+    const SceneObject *object = scene->objects + number;
+    status = scene_need(reader, node, YAML_MAP, "a map of values {mass: [..]}");
     for (const YamlNode *entry = status == STATUS_OK ? node->child : NULL; entry && status == STATUS_OK;
          entry = entry->next)
         status = read_value(reader, scene, object, entry);
@@ -124,6 +125,6 @@ Status scene_read_values(const ArgumentReader *reader, const SceneHead *head) {
     if (!values) return STATUS_OK;
     Status status = scene_need(reader, values, YAML_MAP, "a map of objects {ball: {mass: [..]}}");
     for (const YamlNode *node = values->child; node && status == STATUS_OK; node = node->next)
-        status = read_object(reader, head->scene, node);
+        status = read_object(reader, head, node);
     return status;
 }

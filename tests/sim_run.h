@@ -52,6 +52,15 @@ static inline void momenta(const SimScene *s, const Run *r, size_t frame, double
     }
 }
 
+// The largest change of a component of momentum, and of angular momentum, from frame 0 to another.
+static inline void momenta_lost(const SimScene *s, const Run *r, size_t frame, double out[2]) {
+    double before[6], after[6];
+    momenta(s, r, 0, before);
+    momenta(s, r, frame, after);
+    out[0] = out[1] = 0;
+    for (size_t c = 0; c < 6; c++) out[c / 3] = fmax(out[c / 3], fabs(after[c] - before[c]));
+}
+
 // Kinetic energy and energy of the tets (stable neo-Hookean), from the definition.
 static inline double energy(const SimScene *s, const Run *r, size_t frame) {
     const double *x = r->frames.position + frame * r->frames.row, *v = r->frames.velocity + frame * r->frames.row,
