@@ -24,7 +24,7 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
                     scene->path);
     const RecordInside inside = record_start(scene);
     if (inside.share > RECORD_INSIDE_MOST)
-        log_warning(&line->log, "%s: %s starts %.2g m inside another object, which pushes it out", scene->path,
+        log_warning(&line->log, "%s: %s starts %.2g m inside another object: place them apart", scene->path,
                     inside.object->name, inside.deep);
     const SceneObject *lowest;
     const double below = record_below(scene, &lowest);

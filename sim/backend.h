@@ -39,6 +39,7 @@ typedef struct SimBody {
     int32_t edge, edges;   // that are sharp; 0 where its faces have no inside
     int32_t edge_group, edge_groups;
     double longest; // metres at rest, of its sharp edges
+    double thin;    // metres at rest, through it where it is thinnest
     bool closed;    // its faces have an inside
     bool moves;     // not all of it is fixed
 } SimBody;
@@ -157,6 +158,9 @@ typedef struct SimBackend {
     void (*touches)(const SimTouching *, const void *state, const void *w, int thread, int threads);
     // Their sums at vertices first .. last-1: forces of a step; or adjoints, with back->touch_values.
     void (*touch_sums)(const SimTouching *, const SimBack *, size_t first, size_t last);
+    // After the phases: lowers `gap` (vertices) at both ends of each sharp edge of which a part is inside another
+    // closed body, to minus the metres from the middle of that part to the body's surface.
+    void (*edge_gaps)(const SimTouching *, const void *state, double *gap);
 } SimBackend;
 
 // The table of (isa, precision); NULL isa: the best that this processor runs. NULL when there is none.

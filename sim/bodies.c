@@ -97,6 +97,27 @@ static void add_groups(Surfaces *s, int32_t count, int32_t *group, int32_t *grou
     s->groups += (size_t)*groups;
 }
 
+// Metres at rest between the two planes that touch a closed body on both sides along the normal of one of its faces, at
+// least over so many of them. Unlike the body's box, it does not grow when the body turns.
+static double thickness(const int32_t *face, size_t faces, const double *rest) {
+    enum { LOOKED_AT = 128 };
+    double thin = INFINITY;
+    for (size_t f = 0; f < faces; f += 1 + faces / LOOKED_AT) {
+        const int32_t *corner = face + 3 * f;
+        double low = INFINITY, high = -INFINITY, e[2][3], normal[3];
+        for (int k = 0; k < 2; k++) vector_between(rest, corner[0], corner[1 + k], e[k]);
+        vector_cross(e[0], e[1], normal);
+        const double area = sqrt(vector_dot(normal, normal));
+        for (size_t i = 0; i < 3 * faces && area > 0; i++) {
+            const double at = vector_dot(normal, rest + 3 * face[i]) / area;
+            low = fmin(low, at);
+            high = fmax(high, at);
+        }
+        if (area > 0) thin = fmin(thin, high - low);
+    }
+    return thin;
+}
+
 static Status fill_faces(const Sim *sim, Surfaces *s, Error *err) {
     const SimModel *m = &sim->model;
     size_t faces = 0;
@@ -114,6 +135,7 @@ static Status fill_faces(const Sim *sim, Surfaces *s, Error *err) {
     for (size_t b = 0; b < s->bodies && status == STATUS_OK; b++) {
         SimBody *body = &s->body[b];
         status = order_faces(sim, body, s->face + 3 * body->face, err);
+        if (body->closed) body->thin = thickness(s->face + 3 * body->face, (size_t)body->faces, sim->rest);
         add_groups(s, body->faces, &body->group, &body->groups);
     }
     return status;
@@ -386,6 +408,7 @@ Status sim_touching(Sim *sim, const double *position, double *gap, Error *err) {
         sim->backend->body_trees(t, records, 0, 1);
         sim->backend->touches(t, records, NULL, 0, 1);
         note_gaps(t, of);
+        sim->backend->edge_gaps(t, records, of);
     }
     for (size_t i = 0; i < vertices && status == STATUS_OK; i++) gap[i] = of[sim->topology.vertex_of[i]];
     free(records);

@@ -22,11 +22,9 @@ SIM_ELEMENT SimContact sim_touch_contact(const SimTouching *t, int32_t vertex, i
     return out;
 }
 
-// The shortest side of a box.
-SIM_ELEMENT real sim_shortest(const real *box) {
-    real least = box[SIM_QUAD] - box[0];
-    for (int i = 1; i < 3; i++) least = num_min(box[SIM_QUAD + i] - box[i], least);
-    return least;
+// Metres through the thinner of two closed bodies.
+SIM_ELEMENT real sim_thinner(const SimTouching *t, int32_t a, int32_t b) {
+    return num_min((real)t->body[a].thin, (real)t->body[b].thin);
 }
 
 // Whether edges of body a look for those of body b, or the other way round: a plank may lie on more boxes than an edge
@@ -161,9 +159,9 @@ SIM_ELEMENT void sim_edge_box(const real *records, const int32_t *e, int vertice
 }
 
 // How deep an edge may be in a body: not much deeper than its faces, in the box `faces`, are in the body's box, and
-// less than half of the thinner of both bodies, where far sides cross.
-SIM_ELEMENT real sim_deepest(const SimTouching *t, const real *own, const real *box, const real *faces) {
-    real way = num_min(sim_shortest(own), sim_shortest(box)) / (2 * SIM_MUCH);
+// less than half of `thinner`, of both bodies, where far sides cross.
+SIM_ELEMENT real sim_deepest(const SimTouching *t, real thinner, const real *box, const real *faces) {
+    real way = thinner / (2 * SIM_MUCH);
     for (int i = 0; i < 3; i++) way = num_min(way, num_min(faces[SIM_QUAD + i] - box[i], box[SIM_QUAD + i] - faces[i]));
     return SIM_MUCH * num_max(way, NUM(0)) + sim_rounding(t, box);
 }
@@ -171,7 +169,7 @@ SIM_ELEMENT real sim_deepest(const SimTouching *t, const real *own, const real *
 // Writes the touches of edge `edge`, in row points + edge.
 SIM_ELEMENT void sim_find_crossings(const SimTouching *t, const real *records, size_t edge) {
     const int32_t self = t->edge_body[edge], *e = t->edge + 4 * edge;
-    const real *boxes = (const real *)t->box, *own = boxes + (size_t)self * SIM_RECORD;
+    const real *boxes = (const real *)t->box;
     const size_t row = t->points + edge;
     real around[SIM_RECORD], faces[SIM_RECORD];
     int32_t touches = 0;
@@ -181,7 +179,7 @@ SIM_ELEMENT void sim_find_crossings(const SimTouching *t, const real *records, s
         const real *box = boxes + (size_t)other * SIM_RECORD;
         if (!sim_looks_for_edges(t, self, other) || !sim_boxes_meet(around, box, (real)t->reach)) continue;
         sim_edge_box(records, e, 4, faces);
-        const real deepest = sim_deepest(t, own, box, faces);
+        const real deepest = sim_deepest(t, sim_thinner(t, self, other), box, faces);
         touches =
             sim_touch_edges(t, &t->body[other], records, e, around, deepest, t->touch + SIM_TOUCHES * row, touches);
     }

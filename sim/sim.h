@@ -143,7 +143,8 @@ Status sim_adjoint(Sim *sim, const SimRun *run, const SimLoss *loss, const SimVa
                    Error *err);
 
 // After sim_set, on a CPU and not during a rollout: gap (B,N) in metres from each particle at `position` (B,N,3) to the
-// nearest body that it, or a sharp edge that ends at it, touches; below 0 inside it; INFINITY: it touches none.
+// nearest body that it, or a sharp edge that ends at it, touches; below 0 inside it, as where a part of such an edge is
+// inside a closed body without touching it; INFINITY: neither.
 Status sim_touching(Sim *sim, const double *position, double *gap, Error *err);
 
 // Bound on the time step: above it, some small oscillation about the rest pose grows. An estimate from below, from sums

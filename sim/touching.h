@@ -62,9 +62,7 @@ SIM_ELEMENT void sim_meet_against(const SimTouching *t, int32_t self, int32_t ot
     real own[3];
     sim_own_normal(t, records, t->point[point], own);
     if (num_dot(meeting->at.normal, own) < NUM(0.3)) return;
-    const real thin =
-        num_min(sim_shortest(boxes + (size_t)self * SIM_RECORD), sim_shortest(boxes + (size_t)other * SIM_RECORD));
-    const SimSearch search = {sim_place(records, t->point[point]), NULL, thin / 8, -1, own};
+    const SimSearch search = {sim_place(records, t->point[point]), NULL, sim_thinner(t, self, other) / 8, -1, own};
     const SimNearest nearest = sim_nearest(t, body, boxes + (size_t)other * SIM_RECORD, records, &search);
     if (nearest.face >= 0) sim_meet(t, body, records, point, nearest, meeting);
 }

@@ -4,6 +4,7 @@
 // trees find what a look at all edges finds.
 #define VPD_DOUBLE // the element headers, for what SIM_F64 finds
 #include "base/random.h"
+#include "base/vector.h"
 #include "sim/pack.h"
 #include "sim/solver.h"
 #include "sim/touching.h"
@@ -342,7 +343,7 @@ static int touched_by(const SimTouching *t, const double *records, size_t e, int
         sim_edge_box(records, t->edge + 4 * e, 2, around);
         sim_edge_box(records, t->edge + 4 * e, 4, faces);
         if (self == other || !sim_looks_for_edges(t, self, other) || !sim_boxes_meet(around, box, t->reach)) continue;
-        const double deepest = sim_deepest(t, boxes + SIM_RECORD * self, box, faces);
+        const double deepest = sim_deepest(t, sim_thinner(t, self, other), box, faces);
         if (sim_edges_touch(t, records, t->edge + 4 * e, t->edge + 4 * f, deepest, &touch)) out[count++] = (int32_t)f;
     }
     return count;
@@ -396,10 +397,85 @@ static void test_search(void **state) {
     assert_true(all > 300);
 }
 
+// ---- how deep edges are
+
+// A box of one cell: its middle, and half of its three sides.
+typedef struct Box {
+    double middle[3], half[3][3];
+} Box;
+
+static Box box_at(const double *x) {
+    Box box = {0};
+    for (size_t c = 0; c < 3; c++)
+        for (size_t k = 0; k < 3; k++) {
+            box.half[k][c] = (x[3 * ((size_t)1 << k) + c] - x[c]) / 2;
+            box.middle[c] += k ? 0 : x[c];
+            box.middle[c] += box.half[k][c];
+        }
+    return box;
+}
+
+// Metres that two boxes overlap along the axis along which they do least; below 0 apart. (Theorem of separating axes.)
+static double overlap(const Box *a, const Box *b) {
+    double least = INFINITY, between[3];
+    for (size_t c = 0; c < 3; c++) between[c] = b->middle[c] - a->middle[c];
+    for (int i = 0; i < 15; i++) {
+        double axis[3];
+        if (i < 6) memcpy(axis, i < 3 ? a->half[i] : b->half[i - 3], sizeof axis);
+        else vector_cross(a->half[(i - 6) / 3], b->half[(i - 6) % 3], axis);
+        const double length = sqrt(vector_dot(axis, axis));
+        if (length < 1e-9) continue;
+        double reach = 0;
+        for (int k = 0; k < 3; k++) reach += fabs(vector_dot(a->half[k], axis)) + fabs(vector_dot(b->half[k], axis));
+        least = fmin(least, (reach - fabs(vector_dot(between, axis))) / length);
+    }
+    return least;
+}
+
+// Beams and boxes of one cell anywhere: one is told to be inside the other where they overlap, however deep, and only
+// there. Most of what is deep has no corner inside the other, and no edges that touch.
+static void test_inside(void **state) {
+    int inside = 0, untouched = 0;
+    (void)state;
+    for (uint32_t n = 0; n < 5000; n++) {
+        SimSceneBody bodies[2] = {0};
+        for (uint32_t k = 0; k < 2; k++)
+            for (uint32_t c = 0; c < 3; c++) {
+                bodies[k].cells[c] = 1;
+                bodies[k].at[c] = 0.1 * uniform(n, 100 + 12 * k + c);
+                bodies[k].turn[c] = 3 * uniform(n, 100 + 12 * k + 3 + c);
+                bodies[k].cell[c] = uniform(n, 100 + 12 * k + 6 + c) > 0 ? 0.05 : 0.4;
+            }
+        SimScene s;
+        meet(&s, bodies, 2, 0);
+        const double *x = s.values.of[SIM_POSITION];
+        const Box first = box_at(x), second = box_at(x + 24);
+        const double deep = overlap(&first, &second);
+        double gap[16], least = INFINITY;
+        Error err;
+        Sim *sim;
+        assert_status_ok(sim_open(&s.model, &exact, &sim, &err), err);
+        assert_status_ok(sim_set(sim, &s.values, &err), err);
+        assert_status_ok(sim_touching(sim, x, gap, &err), err);
+        for (size_t i = 0; i < 16; i++) least = fmin(least, gap[i]);
+        bool touches = false;
+        for (size_t i = 0; i < sim->packed.touching.rows; i++) touches |= sim->packed.touching.touches[i] > 0;
+        const bool found = least < 0;
+        assert_int_equal(found, deep > 0);
+        if (deep > 0 && !touches) assert_true(least >= -deep - 1e-12);
+        inside += deep > 0.01;
+        untouched += deep > 0.01 && !touches;
+        sim_close(sim);
+        sim_scene_free(&s);
+    }
+    printf("%d of 5000 pairs overlap by a centimetre, %d without a touch\n", inside, untouched);
+    assert_true(inside > 500 && untouched > 50);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest),           cmocka_unit_test(test_tower),
-                                       cmocka_unit_test(test_nearly_aligned), cmocka_unit_test(test_momenta),
-                                       cmocka_unit_test(test_energy),         cmocka_unit_test(test_stable_step),
-                                       cmocka_unit_test(test_apart),          cmocka_unit_test(test_search)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rest),    cmocka_unit_test(test_tower),  cmocka_unit_test(test_nearly_aligned),
+        cmocka_unit_test(test_momenta), cmocka_unit_test(test_energy), cmocka_unit_test(test_stable_step),
+        cmocka_unit_test(test_apart),   cmocka_unit_test(test_search), cmocka_unit_test(test_inside)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

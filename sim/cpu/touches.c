@@ -6,7 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS_OF_A_TURN = 16 }; // threads take so many in turns, since bodies touch in few places
+enum {
+    ROWS_OF_A_TURN = 16, // threads take so many in turns, since bodies touch in few places
+    PIERCED_MOST = 62    // faces along one edge that are told apart
+};
 
 static real *box_of(const SimTouching *t, size_t body) { return (real *)t->box + body * SIM_RECORD; }
 
@@ -105,4 +108,90 @@ void CPU_FN(sim_touch_sums)(const SimTouching *t, const SimBack *back, size_t fi
                 for (size_t c = 0; c < SIM_QUAD && back && j < 2; c++) values[v * SIM_QUAD + c] += slope[c] / 2;
             }
         }
+}
+
+// ---- how deep edges are in bodies, whether they touch or not
+
+// Of a point, from the surface of a closed body; below 0 inside it.
+static real gap_at(const SimTouching *t, const SimBody *body, const real *box, const real *records, const real x[3]) {
+    const SimSearch search = {x, NULL, NUM(1e18), -1, NULL};
+    const SimNearest nearest = sim_nearest(t, body, box, records, &search);
+    if (nearest.face < 0) return NUM(INFINITY); // the state is not finite
+    const int32_t *face = t->face + 3 * nearest.face;
+    real places[4][3];
+    SimTouchPoint p;
+    for (int i = 0; i < 3; i++) {
+        places[0][i] = x[i];
+        for (int j = 0; j < 3; j++) places[1 + j][i] = sim_place(records, face[j])[i];
+    }
+    sim_touch_point(nearest.on, sim_side(t, body, records, x, nearest), places, &p);
+    return p.gap;
+}
+
+static void point_between(const real *a, const real *b, real way, real out[3]) {
+    for (int i = 0; i < 3; i++) out[i] = a[i] + way * (b[i] - a[i]);
+}
+
+// Writes where on the way from a to b (0 .. 1) the edge between them goes through a face, and returns true, if it does.
+static bool pierces(const int32_t *face, const real *records, const real *a, const real *b, real rounding, real *way) {
+    real normal[3] = {0, 0, 0}, from_a[3], from_b[3], at[3];
+    int on;
+    sim_add_normal(face, records, 0, false, normal);
+    num_sub(a, sim_place(records, face[0]), from_a);
+    num_sub(b, sim_place(records, face[0]), from_b);
+    const real above = num_dot(normal, from_a), below = num_dot(normal, from_b);
+    if (!(above * below < 0)) return false;
+    *way = above / (above - below);
+    point_between(a, b, *way, at);
+    return sim_face_square(face, records, at, &on) <= rounding * rounding;
+}
+
+// In the order of the way. A face that is left out makes two sections one, of which the middle is looked at.
+static size_t list_pierced(const SimTouching *t, const SimBody *body, const real *records, const real *a, const real *b,
+                           const real *around, real rounding, real way[PIERCED_MOST]) {
+    const SimTree tree = sim_face_tree(t, body);
+    int32_t stack[SIM_STACK], depth = 0;
+    size_t count = 0;
+    stack[depth++] = 0;
+    while (depth > 0 && count < PIERCED_MOST) {
+        const int32_t node = stack[--depth], f = node - tree.groups;
+        if (f < 0) {
+            real beside[SIM_BRANCHES];
+            sim_group_beside(tree.group + (size_t)node * SIM_GROUP, around, beside);
+            for (int c = 0; c < SIM_BRANCHES; c++) {
+                stack[depth] = SIM_BRANCHES * node + 1 + c;
+                depth += beside[c] <= rounding;
+            }
+            continue;
+        }
+        real at;
+        if (f >= tree.count || !pierces(tree.element + 3 * f, records, a, b, rounding, &at)) continue;
+        size_t i = count++;
+        for (; i > 0 && way[i - 1] > at; i--) way[i] = way[i - 1];
+        way[i] = at;
+    }
+    return count;
+}
+
+void CPU_FN(sim_edge_gaps)(const SimTouching *t, const void *state, double *gap) {
+    const real *records = state, *boxes = t->box;
+    for (size_t e = 0; e < t->edges; e++) {
+        const int32_t self = t->edge_body[e], *edge = t->edge + 4 * e;
+        const real *a = sim_place(records, edge[0]), *b = sim_place(records, edge[1]);
+        real around[SIM_RECORD], way[PIERCED_MOST + 1], middle[3];
+        sim_edge_box(records, edge, 2, around);
+        for (int32_t k = 0; k < t->nears[self]; k++) {
+            const int32_t other = t->near[(size_t)self * t->most + (size_t)k];
+            const real *box = boxes + (size_t)other * SIM_RECORD;
+            const SimBody *body = &t->body[other];
+            if (!body->closed || !sim_boxes_meet(around, box, 0)) continue;
+            const size_t count = list_pierced(t, body, records, a, b, around, sim_rounding(t, box), way);
+            way[count] = 1;
+            for (size_t i = 0; i <= count && count > 0; i++) {
+                point_between(a, b, ((i ? way[i - 1] : 0) + way[i]) / 2, middle);
+                const double deep = (double)gap_at(t, body, box, records, middle);
+                for (int j = 0; j < 2 && deep < 0; j++) gap[edge[j]] = fmin(gap[edge[j]], deep);
+            }
+        }
+    }
 }
