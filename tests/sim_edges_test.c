@@ -399,19 +399,23 @@ static void test_search(void **state) {
 
 // ---- how deep edges are
 
-// A box of one cell: its middle, and half of its three sides.
+// A box: its middle, and half of its three sides.
 typedef struct Box {
     double middle[3], half[3][3];
 } Box;
 
-static Box box_at(const double *x) {
+static size_t box_particles(const size_t cells[3]) { return (cells[0] + 1) * (cells[1] + 1) * (cells[2] + 1); }
+
+static Box box_of(const double *x, const size_t cells[3]) {
+    const size_t end[3] = {cells[0], (cells[0] + 1) * cells[1], (cells[0] + 1) * (cells[1] + 1) * cells[2]};
     Box box = {0};
-    for (size_t c = 0; c < 3; c++)
+    for (size_t c = 0; c < 3; c++) {
+        box.middle[c] = x[c];
         for (size_t k = 0; k < 3; k++) {
-            box.half[k][c] = (x[3 * ((size_t)1 << k) + c] - x[c]) / 2;
-            box.middle[c] += k ? 0 : x[c];
+            box.half[k][c] = (x[3 * end[k] + c] - x[c]) / 2;
             box.middle[c] += box.half[k][c];
         }
+    }
     return box;
 }
 
@@ -432,32 +436,34 @@ static double overlap(const Box *a, const Box *b) {
     return least;
 }
 
-// Beams and boxes of one cell anywhere: one is told to be inside the other where they overlap, however deep, and only
+// Beams, plates and boxes anywhere: one is told to be inside the other where they overlap, however deep, and only
 // there. Most of what is deep has no corner inside the other, and no edges that touch.
 static void test_inside(void **state) {
+    enum { MOST_PARTICLES = 64 };
     int inside = 0, untouched = 0;
     (void)state;
     for (uint32_t n = 0; n < 5000; n++) {
         SimSceneBody bodies[2] = {0};
         for (uint32_t k = 0; k < 2; k++)
             for (uint32_t c = 0; c < 3; c++) {
-                bodies[k].cells[c] = 1;
+                bodies[k].cells[c] = 1 + (size_t)(1.5 * (uniform(n, 200 + 12 * k + c) + 1));
                 bodies[k].at[c] = 0.1 * uniform(n, 100 + 12 * k + c);
                 bodies[k].turn[c] = 3 * uniform(n, 100 + 12 * k + 3 + c);
-                bodies[k].cell[c] = uniform(n, 100 + 12 * k + 6 + c) > 0 ? 0.05 : 0.4;
+                bodies[k].cell[c] = (uniform(n, 100 + 12 * k + 6 + c) > 0 ? 0.05 : 0.4) / (double)bodies[k].cells[c];
             }
         SimScene s;
         meet(&s, bodies, 2, 0);
         const double *x = s.values.of[SIM_POSITION];
-        const Box first = box_at(x), second = box_at(x + 24);
+        const Box first = box_of(x, bodies[0].cells),
+                  second = box_of(x + 3 * box_particles(bodies[0].cells), bodies[1].cells);
         const double deep = overlap(&first, &second);
-        double gap[16], least = INFINITY;
+        double gap[2 * MOST_PARTICLES], least = INFINITY;
         Error err;
         Sim *sim;
         assert_status_ok(sim_open(&s.model, &exact, &sim, &err), err);
         assert_status_ok(sim_set(sim, &s.values, &err), err);
         assert_status_ok(sim_touching(sim, x, gap, &err), err);
-        for (size_t i = 0; i < 16; i++) least = fmin(least, gap[i]);
+        for (size_t i = 0; i < s.model.particles; i++) least = fmin(least, gap[i]);
         bool touches = false;
         for (size_t i = 0; i < sim->packed.touching.rows; i++) touches |= sim->packed.touching.touches[i] > 0;
         const bool found = least < 0;
