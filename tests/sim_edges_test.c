@@ -437,7 +437,7 @@ static double overlap(const Box *a, const Box *b) {
 }
 
 // Beams, plates and boxes anywhere: one is told to be inside the other where they overlap, however deep, and only
-// there. Most of what is deep has no corner inside the other, and no edges that touch.
+// there. Some that overlap deeply touch nowhere.
 static void test_inside(void **state) {
     enum { MOST_PARTICLES = 64 };
     int inside = 0, untouched = 0;
