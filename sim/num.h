@@ -27,11 +27,6 @@ SIM_ELEMENT Num num_sqrt(Num a) {
     for (int l = 0; l < SIM_LANES; l++) out[l] = real_sqrt(a[l]);
     return out;
 }
-SIM_ELEMENT Num num_atan2(Num y, Num x) {
-    Num out;
-    for (int l = 0; l < SIM_LANES; l++) out[l] = (real)atan2((double)y[l], (double)x[l]);
-    return out;
-}
 
 #else
 
@@ -39,7 +34,6 @@ typedef real Num;
 SIM_ELEMENT Num num_all(real x) { return x; }
 SIM_ELEMENT Num num_if_less(Num a, Num b, Num yes, Num no) { return a < b ? yes : no; }
 SIM_ELEMENT Num num_sqrt(Num a) { return real_sqrt(a); }
-SIM_ELEMENT Num num_atan2(Num y, Num x) { return (real)atan2((double)y, (double)x); }
 
 #endif
 
@@ -48,6 +42,32 @@ SIM_ELEMENT Num num_atan2(Num y, Num x) { return (real)atan2((double)y, (double)
 
 SIM_ELEMENT Num num_min(Num a, Num b) { return num_if_less(a, b, a, b); }
 SIM_ELEMENT Num num_max(Num a, Num b) { return num_if_less(a, b, b, a); }
+
+#ifdef VPD_DOUBLE
+SIM_ELEMENT Num num_atan2(Num y, Num x) {
+#ifdef SIM_LANES
+    for (int l = 0; l < SIM_LANES; l++) y[l] = atan2(y[l], x[l]);
+    return y;
+#else
+    return atan2(y, x);
+#endif
+}
+#else
+// Right to 3e-7 of itself: z P(z^2) for the angle below 45 degrees, whose nine coefficients leave an error of 1.5e-8.
+SIM_ELEMENT Num num_atan2(Num y, Num x) {
+    const real coefficient[] = {NUM(-0.0160686299), NUM(0.0426915251), NUM(-0.0750429556), NUM(0.106409349),
+                                NUM(-0.142036453),  NUM(0.199926198),  NUM(-0.333330721),  NUM(1)},
+               half_turn = NUM(3.14159265358979323846);
+    const Num across = num_max(y, -y), along = num_max(x, -x),
+              z = num_min(across, along) / num_max(num_max(across, along), num_all(NUM(1e-30))), square = z * z;
+    Num out = num_all(NUM(0.00284988945));
+    for (int i = 0; i < 8; i++) out = out * square + coefficient[i];
+    out = out * z;
+    out = num_if_less(along, across, half_turn / 2 - out, out);
+    out = num_if_less(x, num_all(NUM(0)), half_turn - out, out);
+    return num_if_less(y, num_all(NUM(0)), -out, out);
+}
+#endif
 
 SIM_ELEMENT Num num_dot(const Num a[3], const Num b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 SIM_ELEMENT void num_sub(const Num a[3], const Num b[3], Num out[3]) {
