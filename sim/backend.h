@@ -50,6 +50,14 @@ typedef struct SimTouch {
     float gap;        // metres
 } SimTouch;
 
+// Faces of a body that were nearest to a particle, when both bodies had moved so many metres: the nearest first, -1
+// behind the last, with their distances. All others are farther than the last distance.
+enum { SIM_LISTED = 8 };
+typedef struct SimListed {
+    int32_t face[SIM_LISTED];
+    double moved, distance[SIM_LISTED + 1];
+} SimListed;
+
 // Bodies meet where a particle of one comes to a face of another, or a sharp edge of one crosses one of another
 // (sim/touch.h). A particle touches at most SIM_TOUCHES others at once, the first of its scene, and an edge as many
 // edges. What they touch has a row for each particle, and behind these one for each edge. Arrays are of all scenes.
@@ -79,6 +87,7 @@ typedef struct SimTouching {
     int32_t *touches;      // (rows)
     int32_t *guess;        // (points, SIM_TOUCHES) faces that were nearest, -1: none
     double *clear;         // (points, SIM_TOUCHES) no touch before both bodies have moved so far; NULL: not known
+    SimListed *listed;     // (points, SIM_TOUCHES); not on a GPU
     double *speed, *moved; // (bodies) the largest of a particle in m/s, and metres of all steps so far
     double *angle;         // (bodies) by which a rigid body turned in the last step; NULL: not known
     void *part;            // (rows, SIM_TOUCHES, 4, SIM_RECORD) of the vertices of sim_touch_vertices: forces; or what

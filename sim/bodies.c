@@ -246,6 +246,7 @@ static bool make_room(Sim *sim, SimTouching *t) {
     t->touches = arena_array(memory, t->rows, sizeof *t->touches);
     t->guess = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->guess);
     t->clear = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->clear);
+    t->listed = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->listed);
     t->speed = arena_array(memory, t->bodies, sizeof *t->speed);
     t->moved = arena_array(memory, t->bodies, sizeof *t->moved);
     t->part = arena_array(memory, t->rows, SIM_TOUCHES * 4 * SIM_RECORD * real_bytes);
@@ -253,7 +254,7 @@ static bool make_room(Sim *sim, SimTouching *t) {
     t->angle = arena_array(memory, t->bodies, sizeof *t->angle);
     t->sum = arena_array(memory, sim_padded(&sim->topology), SIM_QUAD * real_bytes);
     if (!t->box || !t->group || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->clear ||
-        !t->speed || !t->moved || !t->angle || !t->part || !t->slope || !t->sum)
+        !t->listed || !t->speed || !t->moved || !t->angle || !t->part || !t->slope || !t->sum)
         return false;
     sim_empty_groups(sim, t->groups, t->group); // nodes without faces stay so
     memset(t->angle, 0, t->bodies * sizeof *t->angle);

@@ -68,8 +68,13 @@ SIM_ELEMENT bool sim_boxes_meet(const real *a, const real *b, real reach) {
 
 SIM_ELEMENT const real *sim_place(const real *records, int32_t vertex) { return records + (size_t)vertex * SIM_RECORD; }
 
-// Squared distance and nearest point of face f.
-SIM_ELEMENT real sim_face_square(const int32_t *face, const real *records, const real x[3], int *on) {
+// Squared distance and nearest point of a face. One function on a CPU too, so that who asks changes no rounding.
+#ifdef __CUDACC__
+SIM_ELEMENT
+#else
+static __attribute__((noinline, unused))
+#endif
+real sim_face_square(const int32_t *face, const real *records, const real x[3], int *on) {
     real square;
     *on = sim_touch_nearest(x, sim_place(records, face[0]), sim_place(records, face[1]), sim_place(records, face[2]),
                             &square);
@@ -154,14 +159,34 @@ SIM_ELEMENT bool sim_face_opposes(const int32_t *face, const real *records, cons
     return num_dot(normal, own) < NUM(-0.3);
 }
 
-// The nearest face of `body`, which lies in `box`; among equal ones the first. Boxes are left out only when they are
-// farther than what is found by more than rounding can explain.
-SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, const real *box, const real *records,
-                                   const SimSearch *search) {
+// One of the faces that are nearest to a particle.
+typedef struct SimNear {
+    real square; // of the distance
+    SimNearest at;
+} SimNear;
+
+// Puts a face among the `most` nearest, of which there are `count`; among equal ones the first is nearer. Returns how
+// many there are then.
+SIM_ELEMENT int sim_keep_near(SimNear found, SimNear *near, int count, int most) {
+    int at = count < most ? count : most - 1;
+    for (int k = 0; k < count; k++)
+        if (near[k].at.face == found.at.face) return count; // a guess that is met in its place
+    for (; at > 0 && (found.square < near[at - 1].square ||
+                      (found.square == near[at - 1].square && found.at.face < near[at - 1].at.face));
+         at--)
+        near[at] = near[at - 1];
+    near[at] = found;
+    return count < most ? count + 1 : most;
+}
+
+// Writes the `most` nearest faces of `body`, which lies in `box`, nearest first; returns how many there are. Boxes are
+// left out only when they are farther than what is found by more than rounding can explain.
+SIM_ELEMENT int sim_nearest_ones(const SimTouching *t, const SimBody *body, const real *box, const real *records,
+                                 const SimSearch *search, int most, SimNear *near) {
     const real *groups = (const real *)t->group + (size_t)body->group * SIM_GROUP, rounding = sim_rounding(t, box);
-    SimNearest out = {-1, 0};
     int32_t stack[SIM_STACK], depth = 0;
-    real best = search->within * search->within, square_of[SIM_STACK], limit = sim_beyond(best, rounding); // squared
+    int count = 0;
+    real farthest = search->within * search->within, square_of[SIM_STACK], limit = sim_beyond(farthest, rounding);
     square_of[depth] = 0;
     stack[depth++] = 0;
     square_of[depth] = 0; // a guess comes first, and once more in its place
@@ -172,11 +197,11 @@ SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, co
         if (square_of[depth] > limit) continue;
         if (node < body->groups) {
             real square[SIM_BRANCHES];
-            int near = 0; // on top of the stack
+            int first = 0; // on top of the stack
             sim_group_squares(groups + (size_t)node * SIM_GROUP, search->x, square);
-            for (int c = 1; c < SIM_BRANCHES; c++) near = square[c] < square[near] ? c : near;
+            for (int c = 1; c < SIM_BRANCHES; c++) first = square[c] < square[first] ? c : first;
             for (int k = 1; k <= SIM_BRANCHES; k++) {
-                const int c = (near + k) % SIM_BRANCHES;
+                const int c = (first + k) % SIM_BRANCHES;
                 square_of[depth] = square[c];
                 stack[depth] = SIM_BRANCHES * node + 1 + c;
                 depth += square[c] <= limit;
@@ -187,16 +212,25 @@ SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, co
         if (f >= body->face + body->faces) continue; // the state is not finite
         int on, on_rest;
         const real square = sim_face_square(t->face + 3 * f, records, search->x, &on);
-        if (!(square < best || (square == best && f < out.face))) continue;
+        if (!(square < farthest || (square == farthest && count == most && f < near[most - 1].at.face))) continue;
         if (search->rest && !(sim_face_square(t->face + 3 * f, (const real *)t->rest, search->rest, &on_rest) >
                               search->within * search->within))
             continue;
         if (search->own && !sim_face_opposes(t->face + 3 * f, records, search->own)) continue;
-        best = square;
-        limit = sim_beyond(best, rounding);
-        out = (SimNearest){f, on};
+        const SimNear found = {square, {f, on}};
+        count = sim_keep_near(found, near, count, most);
+        if (count == most) farthest = near[most - 1].square;
+        limit = sim_beyond(farthest, rounding);
     }
-    return out;
+    return count;
+}
+
+// The nearest one; among equal ones the first.
+SIM_ELEMENT SimNearest sim_nearest(const SimTouching *t, const SimBody *body, const real *box, const real *records,
+                                   const SimSearch *search) {
+    SimNear near = {0, {-1, 0}};
+    sim_nearest_ones(t, body, box, records, search, 1, &near);
+    return near.at;
 }
 
 // The side of sim/touch.h for a particle at x whose nearest face is known. At edges and corners of closed bodies it is

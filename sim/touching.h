@@ -67,8 +67,19 @@ SIM_ELEMENT void sim_meet_against(const SimTouching *t, int32_t self, int32_t ot
     if (nearest.face >= 0) sim_meet(t, body, records, point, nearest, meeting);
 }
 
+// The face of `body` that is nearest to a particle, in a row of SimTouching.guess. Both bodies have moved so many
+// metres.
+typedef SimNearest SimLook(const SimTouching *t, const SimBody *body, const real *box, const real *records,
+                           const SimSearch *search, size_t row, double moved);
+
+SIM_ELEMENT SimNearest sim_look_anew(const SimTouching *t, const SimBody *body, const real *box, const real *records,
+                                     const SimSearch *search, size_t row, double moved) {
+    (void)row, (void)moved;
+    return sim_nearest(t, body, box, records, search);
+}
+
 // Writes the touches of particle `point`.
-SIM_ELEMENT void sim_find_faces(const SimTouching *t, const real *records, size_t point) {
+SIM_ELEMENT void sim_find_faces(const SimTouching *t, const real *records, size_t point, SimLook look) {
     const int32_t self = t->point_body[point];
     const real *x = sim_place(records, t->point[point]);
     SimTouch *touch = t->touch + SIM_TOUCHES * point;
@@ -85,7 +96,7 @@ SIM_ELEMENT void sim_find_faces(const SimTouching *t, const real *records, size_
         // What has no inside is touched from as far as `reach`; looking twice as far tells how long it will not be.
         const SimSearch search = {x, other == self ? sim_place((const real *)t->rest, t->point[point]) : NULL,
                                   body->closed ? NUM(1e18) : 2 * (real)t->reach, known ? t->guess[row] : -1, NULL};
-        const SimNearest nearest = sim_nearest(t, body, box, records, &search);
+        const SimNearest nearest = look(t, body, box, records, &search, row, moved);
         t->guess[row] = nearest.face < 0 ? body->face : nearest.face;
         const double unsure = 2 * (double)sim_rounding(t, box);
         if (nearest.face < 0) {
@@ -105,8 +116,8 @@ SIM_ELEMENT void sim_find_faces(const SimTouching *t, const real *records, size_
 }
 
 // Writes the touches of a row: of a particle, or behind them of an edge.
-SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, size_t row) {
-    if (row < t->points) sim_find_faces(t, records, row);
+SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, size_t row, SimLook look) {
+    if (row < t->points) sim_find_faces(t, records, row, look);
     else sim_find_crossings(t, records, row - t->points);
 }
 

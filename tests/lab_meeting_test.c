@@ -86,7 +86,7 @@ static void test_cloth_over_box(void **state) {
             assert_true(fabs(x[0]) > 0.146 || fabs(x[1]) > 0.146 || fabs(x[2]) > 0.146);
         }
     const double *x = object_at(&m, last, 1);
-    assert_close(x[3 * (17 * 8 + 8) + 2], 0.152, 0.005, 0); // the middle, above the box by some of the margin
+    assert_close(x[3 * (17 * 8 + 8) + 2], 0.155, 0.008, 0); // the middle, on the box or in a wrinkle
     assert_true(x[2] < 0.05 && x[3 * 16 + 2] < 0.05);       // corners hang
     movie_end(&m);
 }

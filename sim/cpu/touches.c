@@ -24,7 +24,8 @@ static void note_motion(const SimTouching *t, size_t b, const real *box, double 
     t->speed[b] = speed;
     if (!jump) return;
     t->moved[b] = 0;
-    for (int32_t i = 0; i < body->points * SIM_TOUCHES; i++) t->clear[body->point * SIM_TOUCHES + i] = 0;
+    for (int32_t i = body->point * SIM_TOUCHES; i < (body->point + body->points) * SIM_TOUCHES; i++)
+        t->clear[i] = 0, t->listed[i] = (SimListed){.face = {-1}};
 }
 
 void CPU_FN(sim_body_boxes)(const SimTouching *t, const void *state, bool jump, int thread, int threads) {
@@ -81,11 +82,39 @@ void CPU_FN(sim_body_trees)(const SimTouching *t, const void *state, int thread,
     }
 }
 
+// Looks at faces that were near in an earlier step, nearest first, until no other can have come closer.
+static SimNearest look(const SimTouching *t, const SimBody *body, const real *box, const real *records,
+                       const SimSearch *search, size_t row, double moved) {
+    SimListed *list = t->listed + row;
+    const double closer = moved - list->moved + 2 * (double)sim_rounding(t, box);
+    real best = search->within * search->within;
+    double distance = (double)search->within;
+    SimNearest out = {-1, 0};
+    for (int k = 0; search->guess >= 0; k++) { // else the list is of another body
+        if (distance < list->distance[k] - closer) return out;
+        if (k == SIM_LISTED || list->face[k] < 0) break;
+        int on;
+        const real square = sim_face_square(t->face + 3 * list->face[k], records, search->x, &on);
+        if (!(square < best || (square == best && list->face[k] < out.face))) continue;
+        best = square;
+        distance = sqrt((double)best);
+        out = (SimNearest){list->face[k], on};
+    }
+    SimNear near[SIM_LISTED + 1] = {{0, {-1, 0}}};
+    const int count = sim_nearest_ones(t, body, box, records, search, SIM_LISTED + 1, near);
+    list->moved = moved;
+    for (int k = 0; k <= SIM_LISTED; k++) {
+        list->distance[k] = k < count ? sqrt((double)near[k].square) : (double)search->within;
+        if (k < SIM_LISTED) list->face[k] = k < count ? near[k].at.face : -1;
+    }
+    return near[0].at;
+}
+
 void CPU_FN(sim_touches)(const SimTouching *t, const void *state, const void *w, int thread, int threads) {
     const size_t turn = ROWS_OF_A_TURN * (size_t)threads;
     for (size_t first = ROWS_OF_A_TURN * (size_t)thread; first < t->rows; first += turn)
         for (size_t i = first; i < first + ROWS_OF_A_TURN && i < t->rows; i++) {
-            sim_find_touches(t, state, i);
+            sim_find_touches(t, state, i, look);
             for (int32_t k = 0; k < t->touches[i]; k++) sim_touch_parts(t, state, w, i, (size_t)k);
         }
 }
