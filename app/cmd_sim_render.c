@@ -284,7 +284,7 @@ const Command command_sim_render = {
     .max_arguments = 1,
     .flags = flags,
     .details =
-        "The scene's cameras, lights and picture say what is seen (docs/simulator.md); without them, one camera "
+        "The scene's cameras, lights and picture say what is seen (docs/scenes.md); without them, one camera "
         "sees the whole motion.\nA data set holds colour, depth, masks, and state/* with every particle. --episodes N "
         "draws the numbers of\nthe scene's section random N times, each between its low and high.",
     .run = run,
