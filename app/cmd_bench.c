@@ -141,7 +141,7 @@ const Command command_bench = {
     .details = "Without an argument: bodies and step. frames: one rollout step and its picture. "
                "neighbours: the 16 nearest of 2^12 to 2^17 points. raster: the simulator's rasterisers. "
                "sim: the simulator. Times are "
-               "medians of wall time; docs/performance.md "
+               "medians of wall time; docs/speed_experiments.md "
                "says what is counted.",
     .run = run_bench,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks of benchmarks, and peak rates of the machine to compare with (docs/performance.md).
+// Clocks of benchmarks, and peak rates of the machine to compare with (docs/speed_experiments.md).
 #ifndef VPD_BENCH_TIME_H
 #define VPD_BENCH_TIME_H
 

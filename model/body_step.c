@@ -253,7 +253,7 @@ static Status fill(Tape *tape, BodyStep *step, size_t scenes, SceneBodies *const
     return status;
 }
 
-// With fewer nodes each, threads wait for one another longer than they work (docs/performance.md).
+// With fewer nodes each, threads wait for one another longer than they work (docs/speed_experiments.md).
 enum { NODES_OF_A_THREAD = 256 };
 
 static int useful_threads(int threads, size_t nodes) {
