@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lower bounds for a training step (docs/speed_experiments.md): operations of its matrix products, and bytes that no cache
-// holds. With a device's measured peak rates they give the minimum time of each stage.
+// Lower bounds for a training step (docs/speed_experiments.md): operations of its matrix products, and bytes that no
+// cache holds. With a device's measured peak rates they give the minimum time of each stage.
 #ifndef VPD_BENCH_STEP_WORK_H
 #define VPD_BENCH_STEP_WORK_H
 

@@ -7,7 +7,8 @@
 #include "nn/cpu/cpu.h"
 #include "nn/matmul.h"
 
-// Rows per chunk, so that six buffers of 128 columns and two weights stay near the L2 cache (docs/speed_experiments.md).
+// Rows per chunk, so that six buffers of 128 columns and two weights stay near the L2 cache
+// (docs/speed_experiments.md).
 enum { MESSAGE_CHUNK_ROWS = 128, NARROW = 8 };
 
 // Whole groups, so that a group is never split between chunks.
