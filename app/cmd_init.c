@@ -95,7 +95,8 @@ static Status run_init(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = file_write_stream(wanted.path, put_config, &wanted, err);
     if (status != STATUS_OK) return status;
     return result_tell(line, json_pack("{s:[s] s:I}", "written", wanted.path, "set", (json_int_t)wanted.count),
-                       RESULT_NOTE, err, "%s written; next: vpd train %s", wanted.path, wanted.path);
+                       RESULT_NOTE, err, "%s written; next: vpd train %s%s", wanted.path, wanted.path,
+                       wanted.config.train.out[0] ? "" : " -o FOLDER");
 }
 
 static OptionTable options(void) { return config_options; }

@@ -2,7 +2,7 @@
 . "$VPD_SOURCE/tests/cli/common"
 cd "$folder" || exit 1
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:1 --frames 5 -o data.h5
-expect 0 "" "config.yaml written; next: vpd train config.yaml" "$VPD" init --data data.h5 --preset tiny --set "encoder.widths=[4,6]" \
+expect 0 "" "config.yaml written; next: vpd train config.yaml -o FOLDER" "$VPD" init --data data.h5 --preset tiny --set "encoder.widths=[4,6]" \
   --set encoder.N=300 --set gnn.M=16 --set gnn.L=1 --set train.rays=8 --set "train.rollout=[1]" --set "train.rollout_from=[0]"
 [ "$(grep -c '^[a-z]' config.yaml)" = 9 ] || fail "settings: $(grep '^[a-z]' config.yaml)"
 grep -qx "train.rays: 8" config.yaml && grep -qx "encoder.widths: \[4, 6\]" config.yaml || fail "what was asked for is not set"
