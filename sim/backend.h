@@ -89,6 +89,7 @@ typedef struct SimTouching {
     double *clear;         // (points, SIM_TOUCHES) no touch before both bodies have moved so far; NULL: not known
     SimListed *listed;     // (points, SIM_TOUCHES); not on a GPU
     double *speed, *moved; // (bodies) the largest of a particle in m/s, and metres of all steps so far
+    double *fitted;        // (bodies) of these, when the trees were fitted; NULL: in this step
     double *angle;         // (bodies) by which a rigid body turned in the last step; NULL: not known
     void *part;            // (rows, SIM_TOUCHES, 4, SIM_RECORD) of the vertices of sim_touch_vertices: forces; or what
                            // an adjoint adds to dLoss/d(record)

@@ -249,12 +249,13 @@ static bool make_room(Sim *sim, SimTouching *t) {
     t->listed = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->listed);
     t->speed = arena_array(memory, t->bodies, sizeof *t->speed);
     t->moved = arena_array(memory, t->bodies, sizeof *t->moved);
+    t->fitted = arena_array(memory, t->bodies, sizeof *t->fitted);
     t->part = arena_array(memory, t->rows, SIM_TOUCHES * 4 * SIM_RECORD * real_bytes);
     t->slope = arena_array(memory, t->rows, SIM_TOUCHES * SIM_QUAD * real_bytes);
     t->angle = arena_array(memory, t->bodies, sizeof *t->angle);
     t->sum = arena_array(memory, sim_padded(&sim->topology), SIM_QUAD * real_bytes);
     if (!t->box || !t->group || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->clear ||
-        !t->listed || !t->speed || !t->moved || !t->angle || !t->part || !t->slope || !t->sum)
+        !t->listed || !t->speed || !t->moved || !t->fitted || !t->angle || !t->part || !t->slope || !t->sum)
         return false;
     sim_empty_groups(sim, t->groups, t->group); // nodes without faces stay so
     memset(t->angle, 0, t->bodies * sizeof *t->angle);

@@ -125,7 +125,7 @@ SIM_ELEMENT void sim_group_beside(const real *group, const real *box, real besid
 SIM_ELEMENT int32_t sim_touch_edges(const SimTouching *t, const SimBody *body, const real *records, const int32_t *e,
                                     const real *around, real deepest, SimTouch *touch, int32_t touches) {
     const SimTree tree = sim_edge_tree(t, body);
-    const real reach = num_max(deepest, (real)t->reach);
+    const real reach = num_max(deepest, (real)t->reach) + sim_stale(t, body);
     int32_t stack[SIM_STACK], depth = 0;
     stack[depth++] = 0;
     while (depth > 0 && touches < SIM_TOUCHES) {

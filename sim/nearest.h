@@ -48,6 +48,11 @@ SIM_ELEMENT real sim_rounding(const SimTouching *t, const real *box) {
     return size * (sizeof(real) == 8 ? NUM(1e-13) : NUM(1e-5));
 }
 
+// Metres by which the boxes of a body's trees may be off.
+SIM_ELEMENT real sim_stale(const SimTouching *t, const SimBody *body) {
+    return t->fitted ? (real)(t->moved[body - t->body] - t->fitted[body - t->body]) : 0;
+}
+
 // The square of a distance that is longer by `more`, whose square is given.
 SIM_ELEMENT real sim_beyond(real square, real more) {
     const real far = num_sqrt(square) + more;
@@ -180,13 +185,14 @@ SIM_ELEMENT int sim_keep_near(SimNear found, SimNear *near, int count, int most)
 }
 
 // Writes the `most` nearest faces of `body`, which lies in `box`, nearest first; returns how many there are. Boxes are
-// left out only when they are farther than what is found by more than rounding can explain.
+// left out only when they are farther than what is found by more than rounding and old boxes can explain.
 SIM_ELEMENT int sim_nearest_ones(const SimTouching *t, const SimBody *body, const real *box, const real *records,
                                  const SimSearch *search, int most, SimNear *near) {
-    const real *groups = (const real *)t->group + (size_t)body->group * SIM_GROUP, rounding = sim_rounding(t, box);
+    const real *groups = (const real *)t->group + (size_t)body->group * SIM_GROUP,
+               unsure = sim_rounding(t, box) + sim_stale(t, body);
     int32_t stack[SIM_STACK], depth = 0;
     int count = 0;
-    real farthest = search->within * search->within, square_of[SIM_STACK], limit = sim_beyond(farthest, rounding);
+    real farthest = search->within * search->within, square_of[SIM_STACK], limit = sim_beyond(farthest, unsure);
     square_of[depth] = 0;
     stack[depth++] = 0;
     square_of[depth] = 0; // a guess comes first, and once more in its place
@@ -220,7 +226,7 @@ SIM_ELEMENT int sim_nearest_ones(const SimTouching *t, const SimBody *body, cons
         const SimNear found = {square, {f, on}};
         count = sim_keep_near(found, near, count, most);
         if (count == most) farthest = near[most - 1].square;
-        limit = sim_beyond(farthest, rounding);
+        limit = sim_beyond(farthest, unsure);
     }
     return count;
 }

@@ -23,7 +23,7 @@ static void note_motion(const SimTouching *t, size_t b, const real *box, double 
     if (!jump) t->moved[b] += turned * t->dt * fmax(t->speed[b], speed) + far * (sizeof(real) == 8 ? 1e-15 : 2e-7);
     t->speed[b] = speed;
     if (!jump) return;
-    t->moved[b] = 0;
+    t->moved[b] = 0, t->fitted[b] = -INFINITY;
     for (int32_t i = body->point * SIM_TOUCHES; i < (body->point + body->points) * SIM_TOUCHES; i++)
         t->clear[i] = 0, t->listed[i] = (SimListed){.face = {-1}};
 }
@@ -65,20 +65,20 @@ static void fit_tree(SimTree tree, const real *records) {
     }
 }
 
-// Whether edges of another body look for those of this one.
-static bool is_looked_at(const SimTouching *t, size_t b) {
-    bool looks = false;
-    for (int32_t k = 0; k < t->nears[b]; k++)
-        looks |= sim_looks_for_edges(t, t->near[b * t->most + (size_t)k], (int32_t)b);
-    return looks;
-}
+// Trees are fitted anew where particles may have moved by so much of their body's size. Until then searches go as much
+// farther.
+#define STALE 2e-3
 
 void CPU_FN(sim_body_trees)(const SimTouching *t, const void *state, int thread, int threads) {
     for (size_t b = (size_t)thread; b < t->bodies; b += (size_t)threads) {
+        const real *box = box_of(t, b);
+        double size = 0;
         list_near(t, b);
-        if (!t->nears[b]) continue;
+        for (int c = 0; c < 3; c++) size += (double)(box[SIM_QUAD + c] - box[c]);
+        if (!t->nears[b] || t->moved[b] - t->fitted[b] < STALE * size) continue;
         fit_tree(sim_face_tree(t, &t->body[b]), state);
-        if (is_looked_at(t, b)) fit_tree(sim_edge_tree(t, &t->body[b]), state);
+        fit_tree(sim_edge_tree(t, &t->body[b]), state);
+        t->fitted[b] = t->moved[b];
     }
 }
 
@@ -189,7 +189,7 @@ static size_t list_pierced(const SimTouching *t, const SimBody *body, const real
             sim_group_beside(tree.group + (size_t)node * SIM_GROUP, around, beside);
             for (int c = 0; c < SIM_BRANCHES; c++) {
                 stack[depth] = SIM_BRANCHES * node + 1 + c;
-                depth += beside[c] <= rounding;
+                depth += beside[c] <= rounding + sim_stale(t, body);
             }
             continue;
         }
