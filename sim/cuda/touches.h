@@ -21,7 +21,7 @@ static __device__ inline void fit_tree(const SimTree &tree, const real *state) {
     }
 }
 
-static __global__ void body_trees(SimTouching t, const real *state) {
+static __global__ void __launch_bounds__(TREE_THREADS) body_trees(SimTouching t, const real *state) {
     BLOCK_LOOP(b, t.bodies) {
         const SimBody body = t.body[b];
         fit_tree(sim_edge_tree(&t, &body), state);

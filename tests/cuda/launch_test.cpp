@@ -272,6 +272,37 @@ static void host_code_cannot_reach_device_memory(void **) {
     cuda_on_cpu_guard(false);
 }
 
+struct Addresses {
+    const int *host, *device;
+    double number;
+};
+
+static __global__ void tell_addresses(Addresses a, uint64_t *out) { memcpy(out + 3 * (a.device[0] - 1), &a, sizeof a); }
+
+// So none that a kernel was given by mistake can be followed, in a graph either.
+static void kernels_cannot_reach_host_memory(void **) {
+    Gpu device;
+    Copy<int> places(device, {1, 2});
+    Copy<uint64_t> out(device, std::vector<uint64_t>(6));
+    int here = 1;
+    for (int step = 0; step < 5; step++) {
+        cuda_step_begin(device, true);
+        for (size_t i = 0; i < 2; i++)
+            LAUNCH(device, 1, 32, 0, tell_addresses, Addresses{&here, places.memory + i, 1.5 + step}, out.memory);
+        cuda_step_end(device);
+        std::vector<uint64_t> got = out.host();
+        for (size_t i = 0; i < 2; i++) {
+            double number;
+            memcpy(&number, &got[3 * i + 2], sizeof number);
+            assert_true(got[3 * i] >> 47); // no address at all
+            assert_true(got[3 * i + 1] == reinterpret_cast<uint64_t>(places.memory + i));
+            assert_true(number == 1.5 + step);
+        }
+    }
+    must_succeed(device);
+    assert_true(device.device->replay.changed > 0);
+}
+
 static void memory_ends_and_begins_as_nan(void **) {
     Gpu device;
     cuda_on_cpu_limit(1 << 20);
@@ -294,6 +325,7 @@ int main() {
         cmocka_unit_test(faults_are_noticed),
         cmocka_unit_test(launch_limits),
         cmocka_unit_test(host_code_cannot_reach_device_memory),
+        cmocka_unit_test(kernels_cannot_reach_host_memory),
         cmocka_unit_test(memory_ends_and_begins_as_nan),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

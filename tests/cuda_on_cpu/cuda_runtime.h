@@ -6,7 +6,8 @@
 //
 // Faults that it reports as cudaErrorLaunchFailure, in words in cuda_on_cpu_report(): a __syncthreads or a warp
 // operation that not all threads reach, or that they reach at different lines; a barrier of the grid that a block does
-// not reach. Launch limits give the errors of CUDA.
+// not reach. Launch limits give the errors of CUDA. A kernel that follows an address of the host's memory, which it got
+// as an argument, ends in a segmentation fault.
 #ifndef VPD_TESTS_CUDA_ON_CPU_CUDA_RUNTIME_H
 #define VPD_TESTS_CUDA_ON_CPU_CUDA_RUNTIME_H
 
@@ -146,6 +147,7 @@ struct cudaFuncAttributes {
     int numRegs;
 };
 cudaError_t cuda_on_cpu_opt_in(const void *kernel, cudaFuncAttribute attribute, int bytes);
+void cuda_on_cpu_hide_host(void *argument, size_t bytes); // kernels cannot follow addresses of the host's memory there
 cudaError_t cuda_on_cpu_launch(const cudaLaunchConfig_t *config, const void *kernel, void (*thread)(void *),
                                void *context);
 
@@ -206,6 +208,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
     };
     const void *name = reinterpret_cast<const void *>(kernel);
     auto held = std::make_shared<Held>(Held{*config, {static_cast<std::decay_t<Parameters>>(arguments)...}});
+    std::apply([](auto &...all) { (cuda_on_cpu_hide_host(&all, sizeof all), ...); }, held->arguments);
     auto launch = [=] {
         auto thread = [&] { std::apply(kernel, held->arguments); };
         return cuda_on_cpu_launch(

@@ -85,8 +85,10 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
     node->config->gridDim = to->gridDim;
     node->config->blockDim = to->blockDim;
     node->config->dynamicSmemBytes = to->sharedMemBytes;
-    for (size_t i = 0; i < node->arguments.size(); i++)
+    for (size_t i = 0; i < node->arguments.size(); i++) {
         memcpy(node->arguments[i].first, to->kernelParams[i], node->arguments[i].second);
+        cuda_on_cpu_hide_host(node->arguments[i].first, node->arguments[i].second);
+    }
     return cudaSuccess;
 }
 
