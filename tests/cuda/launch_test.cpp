@@ -272,6 +272,16 @@ static void host_code_cannot_reach_device_memory(void **) {
     cuda_on_cpu_guard(false);
 }
 
+static void copies_do_not_overlap(void **) {
+    Gpu device;
+    Copy<int> x(device, {1, 2, 3, 4});
+    cuda_copy(device, x.memory + 2, x.memory, 2 * sizeof(int));
+    must_succeed(device);
+    assert_int_equal(x.host()[3], 2);
+    cuda_copy(device, x.memory + 1, x.memory, 2 * sizeof(int));
+    must_fail(device, "copy (8), cudaMemcpyAsync: invalid argument", "");
+}
+
 struct Addresses {
     const int *host, *device;
     double number;
@@ -325,6 +335,7 @@ int main() {
         cmocka_unit_test(faults_are_noticed),
         cmocka_unit_test(launch_limits),
         cmocka_unit_test(host_code_cannot_reach_device_memory),
+        cmocka_unit_test(copies_do_not_overlap),
         cmocka_unit_test(kernels_cannot_reach_host_memory),
         cmocka_unit_test(memory_ends_and_begins_as_nan),
     };

@@ -138,14 +138,20 @@ static bool may_be_captured(const void *from, cudaMemcpyKind kind) {
     return kind == cudaMemcpyDeviceToDevice || (kind == cudaMemcpyHostToDevice && next != locked.begin());
 }
 
+static bool do_overlap(const void *a, const void *b, size_t bytes) {
+    uintptr_t first = reinterpret_cast<uintptr_t>(a), second = reinterpret_cast<uintptr_t>(b);
+    return (first < second ? second - first : first - second) < bytes;
+}
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
     if (bytes == 0) return cudaSuccess;
     if (cuda_on_cpu_lost()) return cudaErrorLaunchFailure;
     if (kind != cudaMemcpyHostToDevice && !is_device_memory(from, bytes)) return cudaErrorInvalidValue;
     if (kind != cudaMemcpyDeviceToHost && !is_device_memory(to, bytes)) return cudaErrorInvalidValue;
+    if (do_overlap(to, from, bytes)) return cudaErrorInvalidValue; // undefined there
     if (cuda_on_cpu_capturing() && !may_be_captured(from, kind)) return cudaErrorStreamCaptureUnsupported;
     if (cuda_on_cpu_skipping() && kind == cudaMemcpyDeviceToHost) memset(to, 0, bytes);
-    return cuda_on_cpu_do([=] { memmove(to, from, bytes); });
+    return cuda_on_cpu_do([=] { memcpy(to, from, bytes); });
 }
 
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t) {
