@@ -232,7 +232,7 @@ static Status allocate(const SimCase *c, SimCaseRun *r, Error *err) {
         r->gradient.of[v] = zeroed(r, count);
         ok = ok && r->values.of[v] && r->gradient.of[v];
         for (size_t i = 0; control && ok && i < count; i++)
-            r->values.of[v][i] = 0.05 * random_number(50 + (uint32_t)v, i);
+            r->values.of[v][i] = (v == SIM_TORQUE ? 1e-4 : 0.05) * random_number(50 + (uint32_t)v, i);
     }
     r->loss = zeroed(r, all);
     r->frames = zeroed(r, all);
@@ -252,6 +252,7 @@ static Status run(SimCaseRun *r, const SimOptions *options, Error *err) {
     r->run.force = r->run.control_every ? r->values.of[SIM_FORCE] : NULL;
     r->run.drive = r->run.control_every ? r->values.of[SIM_DRIVE] : NULL;
     r->run.activation = r->run.control_every && m->tets ? r->values.of[SIM_ACTIVATION] : NULL;
+    r->run.torque = r->run.control_every && m->hinges ? r->values.of[SIM_TORQUE] : NULL;
     r->run.keep = sim_keep_arrays, r->run.context = &arrays;
     Status status = sim_open(m, options, &sim, err);
     if (status == STATUS_OK) status = sim_set(sim, &r->values, err);

@@ -37,6 +37,7 @@ typedef struct Work {
     size_t row;              // doubles of a frame
     double *weight[2];       // (frames,N,3) of positions and velocities
     double *changed, *along; // of the value that is changed, and its direction
+    double heaviest;         // kg, of a particle
     double loss, size;       // of the last rollout; the sum of its terms' sizes
     double noise;            // how far the loss moves when the start is rounded otherwise
     SimValues moved;         // the gradient, in f64, at such a start
@@ -70,6 +71,7 @@ static SimRun make_run(Work *work, const SimValues *values) {
     run.force = values->of[SIM_FORCE];
     run.drive = values->of[SIM_DRIVE];
     run.activation = values->of[SIM_ACTIVATION];
+    run.torque = values->of[SIM_TORQUE];
     run.keep = add_loss;
     run.context = work;
     return run;
@@ -144,6 +146,7 @@ static Status find_noise(Work *work, const SimOptions *on, Error *err) {
 static double unit_of(const Work *work, SimValue value, size_t i, double edge) {
     const size_t N = work->scene->model.particles;
     if (value == SIM_FORCE) return 10 * work->values.of[SIM_MASS][i / 3 % N];
+    if (value == SIM_TORQUE) return 100 * work->heaviest * edge; // edge: a tenth of one
     return value == SIM_POSITION || value == SIM_REST ? edge : 1;
 }
 
@@ -373,6 +376,8 @@ static Status begin(Work *work, const SimScene *scene, const SimOptions *on, Err
     SimOptions options = scene_options_on(scene, on);
     *work = (Work){.scene = scene, .values = scene->values, .run = scene_run(scene), .row = 3 * scene->model.particles};
     size_t frames = sim_frames(&work->run), controls, largest = 1;
+    for (size_t i = 0; i < scene->model.particles; i++)
+        work->heaviest = fmax(work->heaviest, scene->values.of[SIM_MASS][i]);
     work->run.control_every = work->run.every;
     controls = sim_controls(&work->run);
     for (int v = 0; v < SIM_VALUES; v++) {

@@ -45,7 +45,7 @@ static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n,
     sim_team_wait(team);
     sim->backend->forces_back(&sim->packed, &back, sim->chunks[thread][0], sim->chunks[thread][1]);
     sim->backend->body_boxes(&sim->packed.touching, back.state, jump, thread, team->threads);
-    if (interval_ends) sim_unpack_activations(sim, r->gradient, n / run->control_every, r->act, thread);
+    if (interval_ends) sim_unpack_element_controls(sim, r->gradient, n / run->control_every, r->act, thread);
     if (thread == 0) sim_team_look_for_stop(team);
     if (thread == 0 && team->status != STATUS_OK) sim_team_end(team);
     sim_team_wait(team);

@@ -104,7 +104,7 @@ typedef struct SimPacked {
     const uint16_t *corner[SIM_KINDS];   // (blocks, corners, lanes): slot of the chunk, counted from its first
     const int32_t *slots_of, *slot_list; // vertex i adds slot_list[slots_of[i]] .. slot_list[slots_of[i+1]-1]
     void *element[SIM_KINDS];            // (blocks) SimSpring, SimTet or SimHinge
-    void *activation;                    // (tet blocks) reals x lanes, or NULL
+    void *control[SIM_KINDS];            // (blocks) reals x lanes, added to SimTet.act or SimHinge.torque; or NULL
     void *vertex;                        // (vertex_blocks) SimVertex
     void *contact;                       // (vertex_blocks, planes) SimContact
     void *force;                         // (vertex_blocks, SIM_FORCE_FIELDS) external force, or NULL

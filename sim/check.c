@@ -84,26 +84,26 @@ static Status check_bodies(const SimModel *model, Error *err) {
     return STATUS_OK;
 }
 
-// Springs may hold a rigid body at something else, but not at itself.
-static Status check_springs(const SimModel *model, Error *err) {
-    for (size_t e = 0; e < model->springs; e++) {
-        const int32_t *end = model->spring + 2 * e;
-        if (model->rigid[end[0]] >= 0 && model->rigid[end[0]] == model->rigid[end[1]])
-            return error_set(err, STATUS_BAD_INPUT, "spring %zu: particles %d and %d belong to one rigid body, %d", e,
-                             end[0], end[1], model->rigid[end[0]]);
+// Springs and hinges may hold a rigid body at something else, but not at itself.
+static Status check_across(const SimModel *model, SimKind kind, Error *err) {
+    const size_t corners = sim_corners(kind);
+    for (size_t e = 0; e < sim_elements(model, kind); e++) {
+        const int32_t *at = sim_element_particles(model, kind) + corners * e;
+        size_t same = 1;
+        while (same < corners && model->rigid[at[same]] == model->rigid[at[0]]) same++;
+        if (model->rigid[at[0]] >= 0 && same == corners)
+            return error_set(err, STATUS_BAD_INPUT, "%s %zu: particles %d and %d belong to one rigid body, %d",
+                             kind_names[kind], e, at[0], at[1], model->rigid[at[0]]);
     }
     return STATUS_OK;
 }
 
-// Of elements of a kind, the first that holds a particle of a rigid body.
-static Status check_not_rigid(const SimModel *model, SimKind kind, Error *err) {
-    const size_t corners = sim_corners(kind);
-    for (size_t i = 0; i < corners * sim_elements(model, kind); i++) {
-        const int32_t at = sim_element_particles(model, kind)[i];
-        if (model->rigid[at] >= 0)
-            return error_set(err, STATUS_BAD_INPUT, "%s %zu: particle %d belongs to rigid body %d", kind_names[kind],
-                             i / corners, at, model->rigid[at]);
-    }
+// The first tetrahedron that holds a particle of a rigid body.
+static Status check_tets(const SimModel *model, Error *err) {
+    for (size_t i = 0; i < 4 * model->tets; i++)
+        if (model->rigid[model->tet[i]] >= 0)
+            return error_set(err, STATUS_BAD_INPUT, "tet %zu: particle %d belongs to rigid body %d", i / 4,
+                             model->tet[i], model->rigid[model->tet[i]]);
     return STATUS_OK;
 }
 
@@ -143,9 +143,9 @@ static Status check_rigid(const SimModel *model, Error *err) {
     if (!model->rigid || model->rigids > model->particles)
         return error_set(err, STATUS_BAD_INPUT, "%zu rigid bodies of %zu particles", model->rigids, model->particles);
     Status status = check_rigid_particles(model, err);
-    if (status == STATUS_OK) status = check_springs(model, err);
-    if (status == STATUS_OK) status = check_not_rigid(model, SIM_KIND_TET, err);
-    if (status == STATUS_OK) status = check_not_rigid(model, SIM_KIND_HINGE, err);
+    if (status == STATUS_OK) status = check_across(model, SIM_KIND_SPRING, err);
+    if (status == STATUS_OK) status = check_across(model, SIM_KIND_HINGE, err);
+    if (status == STATUS_OK) status = check_tets(model, err);
     if (status != STATUS_OK) return status;
     int32_t *count = calloc(model->rigids, sizeof *count), *of = malloc(model->particles * sizeof *of);
     status = count && of ? check_members(model, count, of, err)

@@ -3,9 +3,26 @@
 
 #include <string.h>
 
-enum { TET_FIELDS = 14, TET_ACT = 13 };
+// The field of an element that a control adds to; none of springs.
+static const struct {
+    SimValue value;
+    size_t fields, field;
+} added[SIM_KINDS] = {[SIM_KIND_TET] = {SIM_ACTIVATION, 14, 13}, [SIM_KIND_HINGE] = {SIM_TORQUE, 5, 4}};
 
-// Rows of B*N (or B*tets) of one control interval.
+const double *sim_element_control(const SimRun *run, int kind) {
+    return kind == SIM_KIND_TET ? run->activation : kind == SIM_KIND_HINGE ? run->torque : NULL;
+}
+
+double *sim_element_control_gradient(const SimValues *gradient, int kind) {
+    return added[kind].fields ? gradient->of[added[kind].value] : NULL;
+}
+
+size_t sim_element_control_bytes(const Sim *sim, int kind) {
+    const size_t lanes = added[kind].fields ? sim->topology.lanes : 0;
+    return sim->topology.blocks[kind] * lanes * (size_t)sim->backend->real_bytes;
+}
+
+// Rows of B*N of one control interval.
 static size_t vertex_rows(const Sim *sim) { return sim->topology.vertices; }
 
 // Calls are few, so each thread reads all particles and takes its own.
@@ -14,16 +31,16 @@ static bool own_vertex(const Sim *sim, int thread, size_t vertex) {
     return block >= sim->blocks[thread][0] && block < sim->blocks[thread][1];
 }
 
-// The thread's first and last place among tets.
-static void own_tets(const Sim *sim, int thread, size_t *first, size_t *last) {
+// The thread's first and last place among elements of a kind.
+static void own_elements(const Sim *sim, int thread, int kind, size_t *first, size_t *last) {
     *first = *last = 0;
     for (size_t c = sim->chunks[thread][0]; c < sim->chunks[thread][1]; c++) {
         const SimChunk *chunk = &sim->topology.chunk[c];
-        if (chunk->kind != SIM_KIND_TET) continue;
+        if ((int)chunk->kind != kind) continue;
         if (*first == *last) *first = (size_t)chunk->block * sim->topology.lanes;
         *last = (size_t)(chunk->block + chunk->blocks) * sim->topology.lanes;
     }
-    if (*last > sim->topology.elements[SIM_KIND_TET]) *last = sim->topology.elements[SIM_KIND_TET];
+    if (*last > sim->topology.elements[kind]) *last = sim->topology.elements[kind];
 }
 
 Status sim_place_driven(Sim *sim, const SimRun *run, Error *err) {
@@ -63,13 +80,17 @@ static void unpack_vertices(const Sim *sim, void *from, size_t c, int thread, do
 }
 
 void sim_pack_controls(const Sim *sim, const SimRun *run, size_t c, int thread) {
-    size_t first, last, tets = sim->topology.elements[SIM_KIND_TET];
     pack_vertices(sim, run->force, c, thread, SIM_FORCE_FIELDS, 0, sim->force);
     pack_vertices(sim, run->drive, c, thread, SIM_DRIVE_FIELDS, 0, sim->drive);
     pack_vertices(sim, sim->driven, c, thread, SIM_DRIVE_FIELDS, 3, sim->drive);
-    own_tets(sim, thread, &first, &last);
-    for (size_t i = first; i < last && run->activation; i++)
-        sim_put(sim, sim->activation, i, run->activation[c * tets + (size_t)sim->topology.element_of[SIM_KIND_TET][i]]);
+    for (int k = 0; k < SIM_KINDS; k++) {
+        size_t first, last;
+        const double *all = sim_element_control(run, k);
+        own_elements(sim, thread, k, &first, &last);
+        for (size_t i = first; i < last && all; i++)
+            sim_put(sim, sim->control[k], i,
+                    all[c * sim->topology.elements[k] + (size_t)sim->topology.element_of[k][i]]);
+    }
 }
 
 void sim_unpack_vertex_controls(const Sim *sim, const SimValues *gradient, size_t c, int thread) {
@@ -77,16 +98,21 @@ void sim_unpack_vertex_controls(const Sim *sim, const SimValues *gradient, size_
     unpack_vertices(sim, sim->back.drive, c, thread, gradient->of[SIM_DRIVE]);
 }
 
-void sim_unpack_activations(const Sim *sim, const SimValues *gradient, size_t c, double *act, int thread) {
+static void unpack_elements(const Sim *sim, int kind, double *out, double *sum, int thread) {
     size_t first, last;
-    const size_t tets = sim->topology.elements[SIM_KIND_TET];
-    double *out = gradient->of[SIM_ACTIVATION];
-    own_tets(sim, thread, &first, &last);
-    for (size_t i = first; i < last && out; i++) {
-        const size_t at = sim_field(sim, TET_FIELDS, TET_ACT, i),
-                     row = (size_t)sim->topology.element_of[SIM_KIND_TET][i];
-        out[c * tets + row] = sim_get(sim, sim->back.element[SIM_KIND_TET], at);
-        act[row] += out[c * tets + row];
-        sim_put(sim, sim->back.element[SIM_KIND_TET], at, 0);
+    own_elements(sim, thread, kind, &first, &last);
+    for (size_t i = first; i < last; i++) {
+        const size_t at = sim_field(sim, added[kind].fields, added[kind].field, i),
+                     row = (size_t)sim->topology.element_of[kind][i];
+        out[row] = sim_get(sim, sim->back.element[kind], at);
+        if (sum) sum[row] += out[row];
+        sim_put(sim, sim->back.element[kind], at, 0);
+    }
+}
+
+void sim_unpack_element_controls(const Sim *sim, const SimValues *gradient, size_t c, double *act, int thread) {
+    for (int k = 0; k < SIM_KINDS; k++) {
+        double *out = sim_element_control_gradient(gradient, k);
+        if (out) unpack_elements(sim, k, out + c * sim->topology.elements[k], k == SIM_KIND_TET ? act : NULL, thread);
     }
 }

@@ -12,10 +12,11 @@
 typedef struct Reverse {
     const SimLoss *loss;
     const SimValues *gradient;
-    size_t room, first, count;        // the frames whose loss is on the device
-    char *losses, *host;              // (room) records there, and where they are packed
-    bool *any;                        // (room) the loss of a frame is not 0
-    char *force, *drive, *activation; // gradients of all control intervals, the first two of as many bytes, or NULL
+    size_t room, first, count; // the frames whose loss is on the device
+    char *losses, *host;       // (room) records there, and where they are packed
+    bool *any;                 // (room) the loss of a frame is not 0
+    char *force, *drive,
+        *control[SIM_KINDS]; // gradients of all control intervals, the first two of as many bytes, or NULL
 } Reverse;
 
 // ---- memory
@@ -70,7 +71,10 @@ static Status make_reverse(Sim *sim, const SimRun *run, Reverse *r, Error *err) 
     }
     r->force = r->gradient->of[SIM_FORCE] && intervals ? zeroed(on, intervals * on->force_bytes) : NULL;
     r->drive = r->gradient->of[SIM_DRIVE] && run->drive ? zeroed(on, intervals * on->force_bytes) : NULL;
-    r->activation = r->gradient->of[SIM_ACTIVATION] && intervals ? zeroed(on, intervals * on->activation_bytes) : NULL;
+    for (int k = 0; k < SIM_KINDS; k++) {
+        const size_t size = sim_element_control_bytes(sim, k);
+        r->control[k] = sim_element_control_gradient(r->gradient, k) && intervals ? zeroed(on, intervals * size) : NULL;
+    }
     r->host = arena_array(&sim->run_memory, r->room, s->state_bytes);
     r->any = arena_array(&sim->run_memory, r->room, sizeof *r->any);
     sim->back.touch_values = arena_alloc(&sim->run_memory, sim->packed.touching.bodies ? s->total_bytes : 0);
@@ -111,14 +115,15 @@ static SimDeviceBack back_of(Sim *sim, const SimRun *run, Reverse *r, size_t n) 
     b.back.touch = sim->packed.touching.bodies && !b.back.last;
     b.back.force = r->force ? r->force + c * on->force_bytes : NULL;
     b.back.drive = r->drive ? r->drive + c * on->force_bytes : NULL;
-    b.activation = r->activation ? r->activation + c * on->activation_bytes : NULL;
+    for (int k = 0; k < SIM_KINDS; k++)
+        b.control[k] = r->control[k] ? r->control[k] + c * sim_element_control_bytes(sim, k) : NULL;
     return b;
 }
 
 static Status segment_back(Sim *sim, const SimRun *run, Reverse *r, size_t first, size_t last, Error *err) {
     SimOnDevice *on = sim->on_device;
     for (size_t n = last; n-- > first && !on->device->failed;) {
-        const SimDevicePacked packed = sim_device_packed(on, run, n);
+        const SimDevicePacked packed = sim_device_packed(sim, run, n);
         const SimDeviceBack back = back_of(sim, run, r, n);
         on->phases->back(on->device, &packed, &back);
         if (stop_requested()) return stop_error(err);
@@ -161,21 +166,24 @@ static void fetch_parameters(Sim *sim, const SimValues *gradient) {
     sim_unpack_parameters(sim, gradient);
 }
 
-// sim->force, drive and activation are where controls of an interval are packed on the host.
+// sim->force, drive and control are where controls of an interval are packed on the host.
+static void fetch_element_control(Sim *sim, const Reverse *r, size_t c, int kind) {
+    const size_t count = sim->topology.elements[kind], size = sim_element_control_bytes(sim, kind);
+    if (!r->control[kind]) return;
+    double *out = sim_element_control_gradient(r->gradient, kind) + c * count;
+    fetch(sim->on_device, sim->control[kind], r->control[kind] + c * size, size);
+    for (size_t i = 0; i < count; i++) out[sim->topology.element_of[kind][i]] = sim_get(sim, sim->control[kind], i);
+}
+
 static void fetch_controls(Sim *sim, const SimRun *run, const Reverse *r) {
     SimOnDevice *on = sim->on_device;
-    const size_t tets = sim->topology.elements[SIM_KIND_TET];
-    double *out = r->gradient->of[SIM_ACTIVATION];
     sim->back.force = r->force ? sim->force : NULL;
     sim->back.drive = r->drive ? sim->drive : NULL;
     for (size_t c = 0; c < sim_controls(run); c++) {
         if (r->force) fetch(on, sim->force, r->force + c * on->force_bytes, on->force_bytes);
         if (r->drive) fetch(on, sim->drive, r->drive + c * on->force_bytes, on->force_bytes);
         sim_unpack_vertex_controls(sim, r->gradient, c, 0);
-        if (!r->activation) continue;
-        fetch(on, sim->activation, r->activation + c * on->activation_bytes, on->activation_bytes);
-        for (size_t i = 0; i < tets; i++)
-            out[c * tets + (size_t)sim->topology.element_of[SIM_KIND_TET][i]] = sim_get(sim, sim->activation, i);
+        for (int k = 0; k < SIM_KINDS; k++) fetch_element_control(sim, r, c, k);
     }
 }
 

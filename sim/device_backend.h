@@ -34,7 +34,7 @@ typedef struct SimDevicePacked {
 
 typedef struct SimDeviceBack {
     SimBack back;
-    void *activation; // (tet blocks, lanes) reals: gradient of the present control interval; or NULL
+    void *control[SIM_KINDS]; // (blocks, lanes) reals: gradient of the present control interval; or NULL
 } SimDeviceBack;
 
 typedef struct SimDevicePhases {

@@ -43,23 +43,28 @@ static Status copy_controls(Sim *sim, const SimRun *run, Error *err) {
     const size_t bytes = (size_t)on->layout.real_bytes, intervals = sim_controls(run);
     on->force_bytes = SIM_FORCE_FIELDS * sim_padded(t) * bytes;
     on->drive_bytes = SIM_DRIVE_FIELDS * sim_padded(t) * bytes;
-    on->activation_bytes = t->blocks[SIM_KIND_TET] * t->lanes * bytes;
     on->force = run->force ? sim_device_memory(on, &on->run_memory, intervals * on->force_bytes) : NULL;
     on->drive = run->drive ? sim_device_memory(on, &on->run_memory, intervals * on->drive_bytes) : NULL;
-    on->activation = run->activation ? sim_device_memory(on, &on->run_memory, intervals * on->activation_bytes) : NULL;
     sim->force = arena_alloc(&sim->run_memory, on->force_bytes);
     sim->drive = arena_alloc(&sim->run_memory, on->drive_bytes);
-    sim->activation = arena_alloc(&sim->run_memory, on->activation_bytes);
-    if (!sim->force || !sim->drive || !sim->activation)
-        return error_set(err, STATUS_FAILED, "out of memory for the controls of %zu particles", t->vertices);
-    memset(sim->force, 0, on->force_bytes); // padding
+    bool good = sim->force && sim->drive;
+    for (int k = 0; k < SIM_KINDS; k++) {
+        const size_t size = sim_element_control_bytes(sim, k);
+        const bool given = sim_element_control(run, k);
+        on->control[k] = given ? sim_device_memory(on, &on->run_memory, intervals * size) : NULL;
+        sim->control[k] = arena_alloc(&sim->run_memory, size);
+        good = good && sim->control[k];
+        if (good) memset(sim->control[k], 0, size); // padding
+    }
+    if (!good) return error_set(err, STATUS_FAILED, "out of memory for the controls of %zu particles", t->vertices);
+    memset(sim->force, 0, on->force_bytes);
     memset(sim->drive, 0, on->drive_bytes);
-    memset(sim->activation, 0, on->activation_bytes);
     for (size_t c = 0; c < intervals && sim_is_controlled(run) && !device->failed; c++) {
         sim_pack_controls(sim, run, c, 0);
         upload_interval(on, on->force, c, sim->force, on->force_bytes);
         upload_interval(on, on->drive, c, sim->drive, on->drive_bytes);
-        upload_interval(on, on->activation, c, sim->activation, on->activation_bytes);
+        for (int k = 0; k < SIM_KINDS; k++)
+            upload_interval(on, on->control[k], c, sim->control[k], sim_element_control_bytes(sim, k));
     }
     return STATUS_OK;
 }
@@ -84,19 +89,21 @@ static Status begin(Sim *sim, const SimRun *run, Error *err) {
 
 // ---- steps
 
-SimDevicePacked sim_device_packed(const SimOnDevice *on, const SimRun *run, size_t n) {
+SimDevicePacked sim_device_packed(const Sim *sim, const SimRun *run, size_t n) {
+    const SimOnDevice *on = sim->on_device;
     const size_t c = run->control_every ? n / run->control_every : 0;
     SimDevicePacked out = on->packed;
     out.packed.force = on->force ? (char *)on->force + c * on->force_bytes : NULL;
     out.packed.drive = on->drive ? (char *)on->drive + c * on->drive_bytes : NULL;
-    out.packed.activation = on->activation ? (char *)on->activation + c * on->activation_bytes : NULL;
+    for (int k = 0; k < SIM_KINDS; k++)
+        out.packed.control[k] = on->control[k] ? (char *)on->control[k] + c * sim_element_control_bytes(sim, k) : NULL;
     return out;
 }
 
 Status sim_device_advance(Sim *sim, const SimRun *run, size_t first, size_t last, Error *err) {
     SimOnDevice *on = sim->on_device;
     for (size_t n = first; n < last && !on->device->failed; n++) {
-        const SimDevicePacked packed = sim_device_packed(on, run, n);
+        const SimDevicePacked packed = sim_device_packed(sim, run, n);
         SimStep step = sim_step_of(sim, run, on->slots, n);
         step.touch = packed.packed.touching.bodies > 0;
         on->phases->step(on->device, &packed, &step, n + 1);

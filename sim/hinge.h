@@ -3,7 +3,7 @@
 // the edge e. With N1 = (x2-x0) x (x3-x0), N2 = (x3-x1) x (x2-x1), n_k = N_k/|N_k|^2 and h = e/|e|:
 //   theta = atan2((N2 x N1).h, N1.N2), 0 when flat; d_i = dtheta/dx_i:
 //   d0 = |e| n1, d1 = |e| n2, d2 = n1 (x0-x3).h + n2 (x1-x3).h, d3 = n1 (x2-x0).h + n2 (x2-x1).h;
-//   f_i = -length (k_e (theta - angle) + k_d sum_j d_j.v_j) d_i, with the rest length of the edge.
+//   f_i = (torque - length (k_e (theta - angle) + k_d sum_j d_j.v_j)) d_i, with the rest length of the edge.
 // atan2 has a derivative on flat cloth, acos has none.
 #ifndef VPD_SIM_HINGE_H
 #define VPD_SIM_HINGE_H
@@ -11,7 +11,7 @@
 #include "sim/num.h"
 
 typedef struct SimHinge {
-    Num k_e, k_d, angle, length;
+    Num k_e, k_d, angle, length, torque;
 } SimHinge;
 
 typedef struct SimHingeState {
@@ -66,7 +66,7 @@ SIM_ELEMENT SimHingeState sim_hinge_state(const SimHinge *hinge, const Num x[4][
 
 SIM_ELEMENT void sim_hinge_force(const SimHinge *hinge, const Num x[4][3], const Num v[4][3], Num f[4][3]) {
     SimHingeState t = sim_hinge_state(hinge, x, v);
-    Num c = -hinge->length * (hinge->k_e * t.bend + hinge->k_d * t.rate);
+    Num c = hinge->torque - hinge->length * (hinge->k_e * t.bend + hinge->k_d * t.rate);
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 3; i++) f[j][i] = c * t.d[j][i];
 }
@@ -110,10 +110,11 @@ SIM_ELEMENT void sim_hinge_adjoint(const SimHinge *hinge, const Num x[4][3], con
     gradient->k_d = gradient->k_d - s * hinge->length * t.rate;
     gradient->angle = gradient->angle + s * hinge->length * hinge->k_e;
     gradient->length = gradient->length - s * moment;
+    gradient->torque = gradient->torque + s;
     Num of_angle = -s * hinge->length * hinge->k_e, of_rate = -s * hinge->length * hinge->k_d;
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 3; i++) {
-            y[j][i] = of_rate * v[j][i] - hinge->length * moment * w[j][i];
+            y[j][i] = of_rate * v[j][i] + (hinge->torque - hinge->length * moment) * w[j][i];
             gv[j][i] = of_rate * t.d[j][i];
             gx[j][i] = of_angle * t.d[j][i];
         }

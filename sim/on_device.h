@@ -15,9 +15,9 @@ typedef struct SimOnDevice {
     Arena memory, run_memory; // of the device: kept from the first sim_set on; of a rollout
     SimDevicePacked packed;
     void *slots;
-    SimDeviceBack back;                                // gradients, once sim_adjoint has run
-    void *force, *drive, *activation;                  // of all control intervals, or NULL
-    size_t force_bytes, drive_bytes, activation_bytes; // of one
+    SimDeviceBack back;                       // gradients, once sim_adjoint has run
+    void *force, *drive, *control[SIM_KINDS]; // of all control intervals, or NULL
+    size_t force_bytes, drive_bytes;          // of one
 } SimOnDevice;
 
 // Makes `sim` one of the device, before its topology is made. False without memory.
@@ -42,7 +42,7 @@ void sim_device_copy_bodies(Sim *sim);
 // Steps first .. last-1 of the run; state `first` is ready. STATUS_INTERRUPTED as in base/stop.h.
 Status sim_device_advance(Sim *sim, const SimRun *run, size_t first, size_t last, Error *err);
 // The arrays, with the controls of step n.
-SimDevicePacked sim_device_packed(const SimOnDevice *on, const SimRun *run, size_t n);
+SimDevicePacked sim_device_packed(const Sim *sim, const SimRun *run, size_t n);
 void sim_device_note_peak(Sim *sim);
 // Frames that are copied at once, from or to the device.
 size_t sim_device_frames(const Sim *sim, const SimRun *run);

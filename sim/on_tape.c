@@ -32,7 +32,9 @@ static double *read_numbers(Tape *tape, const real *from, size_t count) {
 // The values of the tensors take the place of the others.
 static bool take_inputs(Tape *tape, RollNode *node) {
     SimRun *run = &node->roll.run;
-    const double **given[SIM_GRAVITY] = {&run->position, &run->velocity, &run->force, &run->activation, &run->drive};
+    const double **given[SIM_VALUES] = {
+        [SIM_POSITION] = &run->position,     [SIM_VELOCITY] = &run->velocity, [SIM_FORCE] = &run->force,
+        [SIM_ACTIVATION] = &run->activation, [SIM_TORQUE] = &run->torque,     [SIM_DRIVE] = &run->drive};
     node->values = *node->roll.values;
     for (int v = 0; v < SIM_VALUES; v++) {
         const Tensor *x = node->roll.of[v];
@@ -41,7 +43,7 @@ static bool take_inputs(Tape *tape, RollNode *node) {
         TAPE_CHECK_EQ(tape, x->rows * x->cols, count);
         double *numbers = read_numbers(tape, x->value, count);
         if (!numbers) return false;
-        if (v < SIM_GRAVITY) *given[v] = numbers;
+        if (given[v]) *given[v] = numbers;
         else node->values.of[v] = numbers;
     }
     return true;

@@ -8,7 +8,7 @@
 
 // Vectors of each packed struct (sim/spring.h, ..).
 enum { TET_VOLUME = 9, VERTEX_FIELDS = 4, CONTACT_FIELDS = 6, CONTACT_MARGIN = 4, CONTACT_RAMP = 5, HINGE_LENGTH = 3 };
-static const size_t element_fields[SIM_KINDS] = {[SIM_KIND_SPRING] = 3, [SIM_KIND_TET] = 14, [SIM_KIND_HINGE] = 4};
+static const size_t element_fields[SIM_KINDS] = {[SIM_KIND_SPRING] = 3, [SIM_KIND_TET] = 14, [SIM_KIND_HINGE] = 5};
 
 // Parameters that are one field of an element.
 static const struct {
@@ -104,7 +104,8 @@ static void pack_hinge_lengths(Sim *sim) {
         size_t scene;
         const int32_t *particles =
             particles_of(sim, SIM_KIND_HINGE, sim->topology.element_of[SIM_KIND_HINGE][i], &scene);
-        sim_put(sim, sim->packed.element[SIM_KIND_HINGE], sim_field(sim, 4, HINGE_LENGTH, i),
+        sim_put(sim, sim->packed.element[SIM_KIND_HINGE],
+                sim_field(sim, element_fields[SIM_KIND_HINGE], HINGE_LENGTH, i),
                 rest_edge(sim->rest + 3 * scene * sim->model.particles, particles[2], particles[3], NULL));
     }
 }
@@ -262,7 +263,9 @@ static void unpack_rest(const Sim *sim, double *out) {
     for (size_t i = 0; i < sim->topology.elements[SIM_KIND_HINGE]; i++) {
         size_t scene;
         const int32_t *p = particles_of(sim, SIM_KIND_HINGE, sim->topology.element_of[SIM_KIND_HINGE][i], &scene);
-        double g = sim_get(sim, sim->back.element[SIM_KIND_HINGE], sim_field(sim, 4, HINGE_LENGTH, i)), along[3];
+        double g = sim_get(sim, sim->back.element[SIM_KIND_HINGE],
+                           sim_field(sim, element_fields[SIM_KIND_HINGE], HINGE_LENGTH, i)),
+               along[3];
         rest_edge(sim->rest + 3 * scene * N, p[2], p[3], along);
         for (size_t c = 0; c < 3; c++) {
             out[3 * (scene * N + (size_t)p[3]) + c] += g * along[c];

@@ -43,3 +43,22 @@ double rest_edge(const double *rest, int32_t a, int32_t b, double along[3]) {
     for (int c = 0; c < 3 && along; c++) along[c] = length > 0 ? e[c] / length : 0;
     return length;
 }
+
+double rest_hinge(const double *rest, const int32_t particles[4], double d[4][3]) {
+    double h[3], side[2][3], N[3];
+    const double length = rest_edge(rest, particles[2], particles[3], h);
+    for (int c = 0; c < 3; c++) d[2][c] = d[3][c] = 0;
+    for (int k = 0; k < 2; k++) {
+        vector_between(rest, particles[k], particles[2], side[k]);
+        vector_between(rest, particles[k], particles[3], side[1 - k]);
+        vector_cross(side[0], side[1], N);
+        const double square = fmax(vector_dot(N, N), 1e-60);
+        const double to = -vector_dot(side[1 - k], h), from = vector_dot(side[k], h);
+        for (int c = 0; c < 3; c++) {
+            d[k][c] = length * N[c] / square;
+            d[2][c] += to * N[c] / square;
+            d[3][c] += from * N[c] / square;
+        }
+    }
+    return length;
+}

@@ -21,17 +21,21 @@ static Status allocate_states(Sim *sim, const SimRun *run, Error *err) {
     s->totals = arena_array(&sim->run_memory, sim_totals(s), s->total_bytes);
     sim->force = run->force ? arena_array(&sim->run_memory, SIM_FORCE_FIELDS * padded, bytes) : NULL;
     sim->drive = run->drive ? arena_array(&sim->run_memory, SIM_DRIVE_FIELDS * padded, bytes) : NULL;
-    sim->activation = run->activation ? arena_array(&sim->run_memory, t->blocks[SIM_KIND_TET] * t->lanes, bytes) : NULL;
-    if (!s->start || !s->trajectory || !s->totals || (run->force && !sim->force) || (run->drive && !sim->drive) ||
-        (run->activation && !sim->activation))
+    bool good = s->start && s->trajectory && s->totals && (sim->force || !run->force) && (sim->drive || !run->drive);
+    for (int k = 0; k < SIM_KINDS; k++) {
+        const bool given = sim_element_control(run, k);
+        const size_t size = sim_element_control_bytes(sim, k);
+        sim->packed.control[k] = sim->control[k] = given ? arena_alloc(&sim->run_memory, size) : NULL;
+        if (sim->control[k]) memset(sim->control[k], 0, size); // padding
+        good = good && (sim->control[k] || !given);
+    }
+    if (!good)
         return error_set(err, STATUS_FAILED, "out of memory for the states of %zu steps of %zu particles", run->steps,
                          t->vertices);
-    if (sim->force) memset(sim->force, 0, SIM_FORCE_FIELDS * padded * bytes); // padding
+    if (sim->force) memset(sim->force, 0, SIM_FORCE_FIELDS * padded * bytes);
     if (sim->drive) memset(sim->drive, 0, SIM_DRIVE_FIELDS * padded * bytes);
-    if (sim->activation) memset(sim->activation, 0, t->blocks[SIM_KIND_TET] * t->lanes * bytes);
     sim->packed.force = sim->force;
     sim->packed.drive = sim->drive;
-    sim->packed.activation = sim->activation;
     return STATUS_OK;
 }
 

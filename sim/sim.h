@@ -65,8 +65,8 @@ typedef struct SimModel {
     const int32_t *body; // (N) number of the body that a particle belongs to; read only when there are faces
     size_t joints;
     const int32_t *joined; // (joints,2) numbers of bodies that do not meet each other; read only when there are faces
-    // Particles of a rigid body keep their distances. None of them is fixed, and of elements only springs act on them,
-    // whose other end is not of the same body.
+    // Particles of a rigid body keep their distances. None of them is fixed, and of elements only springs and hinges
+    // act on them, not all of whose particles are of the same body.
     const int32_t *rigid; // (N) number of the rigid body that a particle belongs to, -1: none; read only when there are
                           // rigid bodies
     // (N) share of a particle's mass m that counts in its rigid body's inertia: the second moment about the centre of
@@ -105,6 +105,7 @@ typedef struct SimRun {
     const double
         *force; // (C,B,N,3) newtons, added during control interval c; NULL: none. An impulse p in one step is p/dt
     const double *activation; // (C,B,tets) added to SIM_TET_ACT during control interval c; NULL: none
+    const double *torque;     // (C,B,hinges) N m that turn each hinge towards larger angles; NULL: none
     const double *drive;  // (C,B,N,3) m/s of fixed particles during control interval c; NULL: they keep their velocity
     size_t control_every; // steps of one control interval, at least 1 with controls; C = sim_controls(run)
     bool gradient;        // keep what sim_adjoint needs
@@ -113,7 +114,9 @@ typedef struct SimRun {
 } SimRun;
 
 static inline size_t sim_frames(const SimRun *run) { return run->steps / run->every + 1; }
-static inline bool sim_is_controlled(const SimRun *run) { return run->force || run->activation || run->drive; }
+static inline bool sim_is_controlled(const SimRun *run) {
+    return run->force || run->activation || run->torque || run->drive;
+}
 static inline size_t sim_controls(const SimRun *run) {
     return run->control_every ? (run->steps + run->control_every - 1) / run->control_every : 0;
 }

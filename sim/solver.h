@@ -30,7 +30,7 @@ struct Sim {
     double (*planes)[4];
     double *mass, *rest;               // as given to sim_set: (B,N), (B,N,3)
     size_t (*chunks)[2], (*blocks)[2]; // (threads) first and last of each thread
-    void *slots, *activation, *force, *drive;
+    void *slots, *force, *drive, *control[SIM_KINDS];
     double *driven;    // (C,B,N,3) where fixed particles are at the start of a control interval
     uint64_t rollouts; // so far
     SimStates states;

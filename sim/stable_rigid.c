@@ -12,7 +12,7 @@ static const double thin = 0.02; // of the body's reach: so near to a face's pla
 
 typedef struct Shape {
     const SimRigidLoad *load;
-    size_t members, touching, held;            // so many of the load's
+    size_t members, touching, held, bent;      // so many of the load's
     double mass, centre[3], inverse[9], reach; // kg, metres, of its inertia, the farthest particle
 } Shape;
 
@@ -52,11 +52,12 @@ static void list_touching(Shape *s, const double n[3], double height) {
     }
 }
 
-// What acts on a body: what its particles touch, along n alone where it is given; or its springs.
+// What acts on a body: what its particles touch, along n alone where it is given; or its springs and hinges.
 typedef struct Action {
-    const double *rate, *n; // (N) or (springs)
-    const SimModel *sprung; // NULL: what touches
+    const double *rate, *n; // (N)
+    const SimModel *model;  // NULL: what touches
     size_t rigid;
+    int damping; // of springs and hinges: 1, or 0: stiffness
 } Action;
 
 // Adds the force and torque about the centre on particle i at a motion (velocity, turn).
@@ -70,22 +71,50 @@ static void resist_at(const Shape *s, int32_t i, double rate, const double *n, c
     rigid_add_cross(1, r, u, out + 3);
 }
 
+static bool is_of(const Action *by, int32_t particle) { return by->model->rigid[particle] == (int32_t)by->rigid; }
+
+// 2 where a particle of the element that is not of the body moves, too.
+static double both(const Action *by, const int32_t *particle, int corners) {
+    double out = 1;
+    for (int j = 0; j < corners; j++)
+        if (!is_of(by, particle[j]) && !(by->model->fixed && by->model->fixed[particle[j]])) out = 2;
+    return out;
+}
+
+static void resist_spring(const Shape *s, const Action *by, size_t e, double rate, const double motion[6],
+                          double out[6]) {
+    const int32_t *end = by->model->spring + 2 * e;
+    double along[3];
+    rest_edge(s->load->place, end[0], end[1], along);
+    resist_at(s, end[is_of(by, end[1])], both(by, end, 2) * rate, along, motion, out);
+}
+
+// The angle changes by slope . motion.
+static void resist_hinge(const Shape *s, const Action *by, size_t e, double rate, const double motion[6],
+                         double out[6]) {
+    const int32_t *corner = by->model->hinge + 4 * e;
+    double d[4][3], r[3], slope[6] = {0};
+    rate *= both(by, corner, 4) * rest_hinge(s->load->place, corner, d);
+    for (int j = 0; j < 4; j++) {
+        if (!is_of(by, corner[j])) continue;
+        arm_of(s, corner[j], r);
+        rigid_add(1, d[j], slope);
+        rigid_add_cross(1, r, d[j], slope + 3);
+    }
+    rate *= vector_dot(slope, motion) + vector_dot(slope + 3, motion + 3);
+    for (int a = 0; a < 6; a++) out[a] += rate * slope[a];
+}
+
 static void resist(const Shape *s, const Action *by, const double motion[6], double out[6]) {
-    const SimModel *m = by->sprung;
+    const SimRigidLoad *load = s->load;
     for (int a = 0; a < 6; a++) out[a] = 0;
-    for (size_t k = 0; k < s->touching && !m; k++) {
-        const int32_t i = s->load->touching[k];
-        resist_at(s, i, by->rate[i], by->n, motion, out);
-    }
-    for (size_t k = 0; k < s->held && m; k++) {
-        const size_t e = (size_t)s->load->held[k];
-        const int32_t *end = m->spring + 2 * e;
-        const bool second = m->rigid[end[1]] == (int32_t)by->rigid;
-        const double other = m->fixed && m->fixed[end[!second]] ? 1 : 2;
-        double along[3];
-        rest_edge(s->load->place, end[0], end[1], along);
-        resist_at(s, end[second], other * by->rate[e], along, motion, out);
-    }
+    for (size_t k = 0; k < s->touching && !by->model; k++)
+        resist_at(s, load->touching[k], by->rate[load->touching[k]], by->n, motion, out);
+    const double *const springs = load->spring[by->damping], *const hinges = load->hinge[by->damping];
+    for (size_t k = 0; k < s->held && by->model && springs; k++)
+        resist_spring(s, by, (size_t)load->held[k], springs[load->held[k]], motion, out);
+    for (size_t k = 0; k < s->bent && by->model && hinges; k++)
+        resist_hinge(s, by, (size_t)load->bent[k], hinges[load->bent[k]], motion, out);
 }
 
 // The largest eigenvalue, by the method of powers.
@@ -107,13 +136,24 @@ static void look(const Shape *s, const double *n, double out[2]) {
     out[1] = fmax(out[1], largest(s, &(Action){.rate = s->load->damping}));
 }
 
-static void add_springs(Shape *s, const SimModel *model, size_t rigid, double out[2]) {
-    const double *const rates[2] = {s->load->spring_ke, s->load->spring_kd};
-    for (size_t e = 0; e < model->springs; e++)
-        for (int j = 0; j < 2; j++)
-            if (model->rigid[model->spring[2 * e + (size_t)j]] == (int32_t)rigid) s->load->held[s->held++] = (int32_t)e;
-    for (int k = 0; k < 2 && s->held; k++)
-        if (rates[k]) out[k] += largest(s, &(Action){.rate = rates[k], .sprung = model, .rigid = rigid});
+// Lists the elements that hold a particle of the body.
+static size_t list_held(const SimModel *model, size_t rigid, const int32_t *all, size_t count, size_t corners,
+                        int32_t *list) {
+    size_t out = 0;
+    for (size_t e = 0; e < count; e++)
+        for (size_t j = 0; j < corners; j++)
+            if (model->rigid[all[corners * e + j]] == (int32_t)rigid) {
+                list[out++] = (int32_t)e;
+                break;
+            }
+    return out;
+}
+
+static void add_joints(Shape *s, const SimModel *model, size_t rigid, double out[2]) {
+    s->held = list_held(model, rigid, model->spring, model->springs, 2, s->load->held);
+    s->bent = list_held(model, rigid, model->hinge, model->hinges, 4, s->load->bent);
+    for (int k = 0; k < 2 && s->held + s->bent; k++)
+        out[k] += largest(s, &(Action){.model = model, .rigid = rigid, .damping = k});
 }
 
 // The unit normal of a face of three particles; false where it is flat.
@@ -150,5 +190,5 @@ void sim_rigid_rates(const SimModel *model, size_t rigid, const SimRigidLoad *lo
     out[0] = out[1] = 0;
     measure(model, rigid, &s);
     look_at_contact(&s, model, rigid, out);
-    add_springs(&s, model, rigid, out);
+    add_joints(&s, model, rigid, out);
 }

@@ -12,7 +12,7 @@
 typedef struct Rows {
     double *k, *c;    // (N) of one scene, each a sum over what acts on the particle
     uint8_t *surface; // (N) 1: may touch another body
-    int32_t *scratch; // (2,N), and (springs)
+    int32_t *scratch; // (2,N), (springs) and (hinges)
 } Rows;
 
 static double at(const SimValues *values, SimValue v, size_t i) { return values->of[v] ? values->of[v][i] : 0; }
@@ -76,6 +76,7 @@ static void add_hinges(const SimModel *m, const SimValues *values, size_t scene,
         d[2] = d[3] = sum; // at most, while the foot of each height is on the edge
         for (int j = 0; j < 4; j++) {
             const double all = edge * d[j] * 3 * sum;
+            if (m->rigids && m->rigid[p[j]] >= 0) continue; // sim/stable_rigid.h
             rows->k[p[j]] += at(values, SIM_HINGE_KE, scene * m->hinges + e) * all;
             rows->c[p[j]] += at(values, SIM_HINGE_KD, scene * m->hinges + e) * all;
         }
@@ -110,20 +111,26 @@ static void add_contacts(const SimModel *m, const SimValues *values, size_t scen
 
 static double step_of(double k, double c) { return k + c > 0 ? 4 / (c + sqrt(c * c + 4 * k)) : INFINITY; }
 
+static const double *rates_of(const SimValues *values, SimValue v, size_t first) {
+    return values->of[v] ? values->of[v] + first : NULL;
+}
+
 static double rigid_step(const SimModel *m, const SimValues *values, size_t scene, const Rows *rows) {
     const size_t first = scene * m->particles;
     double step = INFINITY, rates[2];
     if (!values->of[SIM_REST] || !values->of[SIM_MASS]) return step;
-    const double *const springs[2] = {values->of[SIM_SPRING_KE], values->of[SIM_SPRING_KD]};
-    const SimRigidLoad load = {.place = values->of[SIM_REST] + 3 * first,
-                               .mass = values->of[SIM_MASS] + first,
-                               .stiffness = rows->k,
-                               .damping = rows->c,
-                               .spring_ke = springs[0] ? springs[0] + scene * m->springs : NULL,
-                               .spring_kd = springs[1] ? springs[1] + scene * m->springs : NULL,
-                               .members = rows->scratch,
-                               .touching = rows->scratch + m->particles,
-                               .held = rows->scratch + 2 * m->particles};
+    const SimRigidLoad load = {
+        .place = values->of[SIM_REST] + 3 * first,
+        .mass = values->of[SIM_MASS] + first,
+        .stiffness = rows->k,
+        .damping = rows->c,
+        .spring = {rates_of(values, SIM_SPRING_KE, scene * m->springs),
+                   rates_of(values, SIM_SPRING_KD, scene * m->springs)},
+        .hinge = {rates_of(values, SIM_HINGE_KE, scene * m->hinges), rates_of(values, SIM_HINGE_KD, scene * m->hinges)},
+        .members = rows->scratch,
+        .touching = rows->scratch + m->particles,
+        .held = rows->scratch + 2 * m->particles,
+        .bent = rows->scratch + 2 * m->particles + m->springs};
     for (size_t r = 0; r < m->rigids; r++) {
         sim_rigid_rates(m, r, &load, rates);
         step = fmin(step, step_of(rates[0], rates[1]));
@@ -157,7 +164,8 @@ static void mark_surfaces(const SimModel *m, const Rows *rows) {
 
 double sim_stable_step(const SimModel *model, const SimValues *values) {
     Rows rows = {calloc(model->particles, sizeof(double)), calloc(model->particles, sizeof(double)),
-                 calloc(model->particles, 1), calloc(2 * model->particles + model->springs, sizeof(int32_t))};
+                 calloc(model->particles, 1),
+                 calloc(2 * model->particles + model->springs + model->hinges, sizeof(int32_t))};
     double step = INFINITY;
     const bool ready = rows.k && rows.c && rows.surface && rows.scratch;
     if (ready) mark_surfaces(model, &rows);

@@ -27,6 +27,7 @@ const SimValueInfo sim_value_info[SIM_VALUES] = {
     [SIM_CONTACT_KD] = {"contact.k_d", "N s/m", SIM_PER_MATERIAL, 1, 0, 1e30, "damping of contact"},
     [SIM_CONTACT_KF] = {"contact.k_f", "N s/m", SIM_PER_MATERIAL, 1, 0, 1e30, "friction at low speed"},
     [SIM_CONTACT_MU] = {"contact.mu", "1", SIM_PER_MATERIAL, 1, 0, 1e30, "coefficient of friction"},
+    [SIM_TORQUE] = {"torque", "N m", SIM_PER_CONTROL_HINGE, 1, -1e30, 1e30, "opens a hinge, against its angle of rest"},
 };
 
 size_t sim_value_rows(const SimModel *model, SimValue value) {
@@ -35,7 +36,8 @@ size_t sim_value_rows(const SimModel *model, SimValue value) {
     case SIM_PER_SPRING: return model->springs;
     case SIM_PER_TET:
     case SIM_PER_CONTROL_TET: return model->tets;
-    case SIM_PER_HINGE: return model->hinges;
+    case SIM_PER_HINGE:
+    case SIM_PER_CONTROL_HINGE: return model->hinges;
     case SIM_PER_MATERIAL: return model->materials;
     default: return model->particles;
     }

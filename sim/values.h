@@ -32,6 +32,8 @@ typedef enum SimValue {
     SIM_CONTACT_KD,
     SIM_CONTACT_KF,
     SIM_CONTACT_MU,
+    // a control, last, because draws of checks and tests count from the first
+    SIM_TORQUE,
     SIM_VALUES
 } SimValue;
 
@@ -44,7 +46,8 @@ typedef enum SimPer {
     SIM_PER_HINGE,
     SIM_PER_MATERIAL,
     SIM_PER_CONTROL_PARTICLE, // per control interval and particle
-    SIM_PER_CONTROL_TET
+    SIM_PER_CONTROL_TET,
+    SIM_PER_CONTROL_HINGE
 } SimPer;
 
 typedef struct SimValueInfo {
@@ -63,8 +66,10 @@ typedef struct SimValues {
     double *of[SIM_VALUES];
 } SimValues;
 
-static inline bool sim_value_is_parameter(SimValue value) { return value >= SIM_GRAVITY; }
-static inline bool sim_value_is_control(SimValue value) { return value >= SIM_FORCE && value <= SIM_DRIVE; }
+static inline bool sim_value_is_parameter(SimValue value) { return value >= SIM_GRAVITY && value != SIM_TORQUE; }
+static inline bool sim_value_is_control(SimValue value) {
+    return (value >= SIM_FORCE && value <= SIM_DRIVE) || value == SIM_TORQUE;
+}
 
 struct SimModel;
 

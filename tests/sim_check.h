@@ -70,6 +70,7 @@ static inline double sim_check_loss(SimCheck *c, Sim *sim, bool gradient) {
     c->run.velocity = c->values.of[SIM_VELOCITY];
     c->run.force = c->run.control_every ? c->values.of[SIM_FORCE] : NULL;
     c->run.activation = c->run.control_every ? c->values.of[SIM_ACTIVATION] : NULL;
+    c->run.torque = c->run.control_every ? c->values.of[SIM_TORQUE] : NULL;
     c->run.drive = c->run.control_every ? c->values.of[SIM_DRIVE] : NULL;
     c->run.gradient = gradient;
     c->run.keep = sim_keep_arrays;
@@ -99,7 +100,7 @@ static inline double sim_check_scale(const SimCheck *c, SimValue v) {
     double most = 0;
     for (size_t i = 0; i < sim_check_count(c, v); i++) most = fmax(most, fabs(c->values.of[v][i]));
     if (v == SIM_POSITION || v == SIM_REST || v == SIM_SPRING_LENGTH) return 0.1;
-    return most > 0 ? most : 1;
+    return most > 0 ? most : v == SIM_TORQUE ? 0.01 : 1;
 }
 
 // Derivative along a random direction of one value: by the adjoint, and by differences extrapolated from `step` and

@@ -11,6 +11,7 @@ static void shake(SimCheck *c) {
     sim_check_shake(c, SIM_TET_ACT, 0, 0.02);
     sim_check_shake(c, SIM_FORCE, 0, 0.1);
     sim_check_shake(c, SIM_ACTIVATION, 0, 0.02);
+    sim_check_shake(c, SIM_TORQUE, 0, 1e-4);
 }
 
 static void check(SimScene *scene, SimPrecision precision, const char *name) {

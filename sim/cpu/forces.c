@@ -28,8 +28,14 @@ LANES_INLINE void gather_four(const real *records, const uint16_t *corner, Num x
 
 LANES_INLINE SimTet actuated(const SimPacked *p, int32_t b) {
     SimTet tet = ((const SimTet *)p->element[SIM_KIND_TET])[b];
-    if (p->activation) tet.act += ((const Num *)p->activation)[b];
+    if (p->control[SIM_KIND_TET]) tet.act += ((const Num *)p->control[SIM_KIND_TET])[b];
     return tet;
+}
+
+LANES_INLINE SimHinge driven(const SimPacked *p, int32_t b) {
+    SimHinge hinge = ((const SimHinge *)p->element[SIM_KIND_HINGE])[b];
+    if (p->control[SIM_KIND_HINGE]) hinge.torque += ((const Num *)p->control[SIM_KIND_HINGE])[b];
+    return hinge;
 }
 
 LANES_INLINE void tet_forces_as(const SimPacked *p, bool by_strain, const SimChunk *chunk, const real *records,
@@ -50,12 +56,12 @@ static void tet_forces(const SimPacked *p, const SimChunk *chunk, const real *re
 }
 
 static void hinge_forces(const SimPacked *p, const SimChunk *chunk, const real *records, real *slots) {
-    const SimHinge *hinges = p->element[SIM_KIND_HINGE];
     for (int32_t b = chunk->block; b < chunk->block + chunk->blocks; b++) {
         const uint16_t *corner = p->corner[SIM_KIND_HINGE] + (size_t)b * 4 * SIM_LANES;
+        const SimHinge hinge = driven(p, b);
         Num x[4][3], v[4][3], f[4][3];
         gather_four(records, corner, x, v);
-        sim_hinge_force(&hinges[b], x, v, f);
+        sim_hinge_force(&hinge, x, v, f);
         for (int j = 0; j < 4; j++) lanes_scatter_add(slots, SIM_QUAD, corner + j * SIM_LANES, f[j]);
     }
 }
@@ -125,14 +131,14 @@ static void tet_back(const BackChunk *t) {
 }
 
 static void hinge_back(const BackChunk *t) {
-    const SimHinge *hinges = t->p->element[SIM_KIND_HINGE];
     SimHinge *gradients = t->back->element[SIM_KIND_HINGE];
     for (int32_t b = t->chunk->block; b < t->chunk->block + t->chunk->blocks; b++) {
         const uint16_t *corner = t->p->corner[SIM_KIND_HINGE] + (size_t)b * 4 * SIM_LANES;
+        const SimHinge hinge = driven(t->p, b);
         Num x[4][3], v[4][3], w[4][3], gx[4][3], gv[4][3];
         gather_four(t->records, corner, x, v);
         for (int j = 0; j < 4; j++) lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
-        sim_hinge_adjoint(&hinges[b], x, v, w, gx, gv, &gradients[b]);
+        sim_hinge_adjoint(&hinge, x, v, w, gx, gv, &gradients[b]);
         scatter_both(t->slots, corner, 4, gx, gv);
     }
 }

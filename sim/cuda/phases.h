@@ -25,6 +25,16 @@ namespace SIM_CUDA_SPACE {
 
 template <SimKind kind> struct Element;
 
+// What a control adds to an element.
+static __device__ inline real control_at(const SimDevicePacked &a, SimKind kind, size_t place) {
+    const real *control = static_cast<const real *>(a.packed.control[kind]);
+    return control ? control[place] : 0;
+}
+
+static __device__ inline void add_control(const SimDeviceBack &b, SimKind kind, size_t place, Num gradient) {
+    if (b.control[kind]) static_cast<real *>(b.control[kind])[place] += gradient;
+}
+
 template <> struct Element<SIM_KIND_SPRING> {
     static constexpr unsigned CORNERS = 2;
     static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[2][3], const Num v[2][3],
@@ -55,7 +65,7 @@ template <> struct Element<SIM_KIND_TET> {
     static constexpr unsigned CORNERS = 4, REST_FIELDS = 10, FIELDS = 14;
     static __device__ SimTet read(const SimDevicePacked &a, size_t place) {
         SimTet tet = read_fields<SimTet>(a.packed.element[SIM_KIND_TET], place);
-        if (a.packed.activation) tet.act += static_cast<const real *>(a.packed.activation)[place];
+        tet.act += control_at(a, SIM_KIND_TET, place);
         return tet;
     }
     static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[4][3], const Num v[4][3],
@@ -70,24 +80,30 @@ template <> struct Element<SIM_KIND_TET> {
         SimTet gradient = zeros<SimTet>();
         sim_tet_adjoint(&tet, a.packed.by_strain, rest, x, v, w, gx, gv, &gradient);
         add_fields<SimTet, rest ? 0 : REST_FIELDS, FIELDS>(b.back.element[SIM_KIND_TET], place, gradient);
-        if (b.activation) static_cast<real *>(b.activation)[place] += gradient.act;
+        add_control(b, SIM_KIND_TET, place, gradient.act);
     }
 };
 
 template <> struct Element<SIM_KIND_HINGE> {
-    static constexpr unsigned CORNERS = 4;
+    static constexpr unsigned CORNERS = 4, PARAMETERS = 4;
+    static __device__ SimHinge read(const SimDevicePacked &a, size_t place) {
+        SimHinge hinge = read_fields<SimHinge>(a.packed.element[SIM_KIND_HINGE], place);
+        hinge.torque += control_at(a, SIM_KIND_HINGE, place);
+        return hinge;
+    }
     static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[4][3], const Num v[4][3],
                                  Num f[4][3]) {
-        const SimHinge hinge = read_fields<SimHinge>(a.packed.element[SIM_KIND_HINGE], place);
+        const SimHinge hinge = read(a, place);
         sim_hinge_force(&hinge, x, v, f);
     }
     template <bool rest>
     static __device__ void adjoint(const SimDevicePacked &a, const SimDeviceBack &b, size_t place, const Num x[4][3],
                                    const Num v[4][3], const Num w[4][3], Num gx[4][3], Num gv[4][3]) {
-        const SimHinge hinge = read_fields<SimHinge>(a.packed.element[SIM_KIND_HINGE], place);
+        const SimHinge hinge = read(a, place);
         SimHinge gradient = zeros<SimHinge>();
         sim_hinge_adjoint(&hinge, x, v, w, gx, gv, &gradient);
-        add_fields<SimHinge, 0, 4>(b.back.element[SIM_KIND_HINGE], place, gradient);
+        add_fields<SimHinge, 0, PARAMETERS>(b.back.element[SIM_KIND_HINGE], place, gradient);
+        add_control(b, SIM_KIND_HINGE, place, gradient.torque);
     }
 };
 
