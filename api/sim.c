@@ -16,9 +16,9 @@ struct vpd_sim {
     char device_why[DEVICE_WHY_SIZE];
     Sim *sim;
     pthread_mutex_t lock;
-    char *objects;
-    SimRun run; // of the last rollout
-    bool ran;   // it has a gradient
+    char *objects, *joints; // names
+    SimRun run;             // of the last rollout
+    bool ran;               // it has a gradient
 };
 
 // ---- open
@@ -56,11 +56,16 @@ static Status choose_device(vpd_sim *sim, const char *name, int threads, SimOpti
     return STATUS_OK;
 }
 
-static char *object_names(const SimScene *scene) {
-    char *out = malloc(1 + scene->object_count * (SCENE_NAME_SIZE + 1)), *at = out;
-    if (out) *out = 0;
-    for (size_t i = 0; i < scene->object_count && out; i++) at = stpcpy(stpcpy(at, scene->objects[i].name), "\n");
-    return out;
+static bool list_names(vpd_sim *sim) {
+    const SimScene *scene = &sim->scene;
+    sim->objects = malloc(1 + scene->object_count * (SCENE_NAME_SIZE + 1));
+    sim->joints = malloc(1 + scene->hinges * (SCENE_NAME_SIZE + 1));
+    if (!sim->objects || !sim->joints) return false;
+    char *at = sim->objects, *joint = sim->joints;
+    *at = *joint = 0;
+    for (size_t i = 0; i < scene->object_count; i++) at = stpcpy(stpcpy(at, scene->objects[i].name), "\n");
+    for (size_t i = 0; i < scene->hinges; i++) joint = stpcpy(stpcpy(joint, scene->hinge[i].name), "\n");
+    return true;
 }
 
 static Status open_sim(const char *path, const vpd_sim_options *options, vpd_sim *sim, Error *err) {
@@ -74,8 +79,7 @@ static Status open_sim(const char *path, const vpd_sim_options *options, vpd_sim
     if (status != STATUS_OK) return status;
     if (precise) sim->scene.precision = wanted.precision;
     if (wanted.memory_mib > 0) sim->scene.memory_mib = wanted.memory_mib;
-    sim->objects = object_names(&sim->scene);
-    if (!sim->objects) return error_set(err, STATUS_FAILED, "out of memory for a simulation");
+    if (!list_names(sim)) return error_set(err, STATUS_FAILED, "out of memory for a simulation");
     SimOptions used;
     status = choose_device(sim, options ? options->device : NULL, wanted.threads, &used, err);
     return status == STATUS_OK ? sim_open(&sim->scene.model, &used, &sim->sim, err) : status;
@@ -88,6 +92,7 @@ void vpd_sim_close(vpd_sim *sim) {
     scene_free(&sim->scene);
     pthread_mutex_destroy(&sim->lock);
     free(sim->objects);
+    free(sim->joints);
     free(sim);
 }
 
@@ -132,6 +137,7 @@ vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *
                            .values = SIM_VALUES,
                            .precision = scene->precision == SIM_F64 ? "f64" : "f32",
                            .objects = sim->objects,
+                           .joints = sim->joints,
                            .device = sim->device ? sim->device->name : "cpu",
                            .device_why = sim->device_why};
     return api_result(STATUS_OK, &e, err);
@@ -212,6 +218,7 @@ static Status roll(vpd_sim *sim, const SimValues *values, bool gradient, double 
     run.velocity = values->of[SIM_VELOCITY];
     run.force = values->of[SIM_FORCE];
     run.activation = values->of[SIM_ACTIVATION];
+    run.torque = values->of[SIM_TORQUE];
     run.drive = values->of[SIM_DRIVE];
     run.control_every = run.every;
     run.gradient = gradient;

@@ -200,6 +200,7 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     free(head.contact);
     free(head.control);
     free(head.tie);
+    free(head.hinge);
     free(head.joined);
     return status;
 }
@@ -239,6 +240,7 @@ void scene_free(SimScene *scene) {
     for (int v = 0; v < SIM_VALUES; v++) free(scene->values.of[v]);
     free(scene->objects);
     free(scene->face);
+    free(scene->hinge);
     free(scene->picture.light);
     free(scene->picture.camera);
     free(scene->path);
@@ -275,6 +277,7 @@ SimRun scene_run(const SimScene *scene) {
                     .velocity = of[SIM_VELOCITY],
                     .force = of[SIM_FORCE],
                     .activation = of[SIM_ACTIVATION],
+                    .torque = of[SIM_TORQUE],
                     .drive = of[SIM_DRIVE],
                     .control_every = of[SIM_FORCE] ? (size_t)scene->substeps : 0};
 }

@@ -28,6 +28,12 @@ static inline size_t scene_own_particles(const SceneObject *object) { return obj
 // Rows of a value that belong to an object: how many, and the first. 0: it is no value of particles or elements.
 size_t scene_value_rows(const SceneObject *object, SimValue value, size_t *first);
 
+// A joint that is a hinge.
+typedef struct SceneHinge {
+    char name[SCENE_NAME_SIZE];
+    size_t hinge; // of the model, whose angle grows as the second object turns about the axis
+} SceneHinge;
+
 typedef struct SceneCamera {
     char name[SCENE_NAME_SIZE];
     double K[9], world_from_camera[16];
@@ -58,6 +64,8 @@ typedef struct SimScene {
     int32_t *face; // (faces,3) surfaces of solids and cloth, outwards; numbers within the object
     size_t faces;
     size_t joint_springs; // the last springs of the model, which belong to no object
+    SceneHinge *hinge;    // (hinges) of joints, which are the model's last
+    size_t hinges;
     ScenePicture picture;
     SimPrecision precision;
     bool has_precision; // the file says it

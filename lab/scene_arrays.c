@@ -3,6 +3,7 @@
 #include "base/vector.h"
 #include "lab/allocate.h"
 #include "lab/scene_file.h"
+#include "sim/rest_shape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
         m->rigids += rigid && !part_is_fixed(part);
     }
     m->springs += head->tie_count;
+    m->hinges += head->hinge_count;
     if (m->particles <= MESH_ITEMS_MAX && m->springs <= MESH_ITEMS_MAX && m->tets <= MESH_ITEMS_MAX) return STATUS_OK;
     return argument_error(reader, head->objects, "objects: more than %d particles, springs or tetrahedra",
                           MESH_ITEMS_MAX);
@@ -52,7 +54,8 @@ static Status check_frames(const ArgumentReader *reader, const SceneHead *head) 
 
 static Status check_controls(const ArgumentReader *reader, const SceneHead *head) {
     const SimModel *m = &head->scene->model;
-    if (!head->controls || (size_t)head->scene->frames * (3 * m->particles + m->tets) <= CONTROLS_MAX) return STATUS_OK;
+    if (!head->controls || (size_t)head->scene->frames * (3 * m->particles + m->tets + m->hinges) <= CONTROLS_MAX)
+        return STATUS_OK;
     return argument_error(reader, head->controls,
                           "controls: %ld frames of %zu particles and %zu tetrahedra are too many", head->scene->frames,
                           m->particles, m->tets);
@@ -137,12 +140,10 @@ static double hinge_angle(const double *rest, const int32_t v[4]) {
     return atan2(vector_dot(across, e) / sqrt(vector_dot(e, e)), vector_dot(n1, n2));
 }
 
-static void fill_hinge(SimScene *scene, const Part *part, size_t hinge, const MeshEdge *edge, int32_t first) {
-    int32_t *v = (int32_t *)scene->model.hinge + 4 * hinge;
-    v[0] = first + edge->opposite[0], v[1] = first + edge->opposite[1];
-    v[2] = first + edge->a, v[3] = first + edge->b;
-    scene->values.of[SIM_HINGE_KE][hinge] = part->bending.k_e;
-    scene->values.of[SIM_HINGE_KD][hinge] = part->bending.k_d;
+static void fill_hinge(SimScene *scene, const Stiffness *bending, size_t hinge, const int32_t v[4]) {
+    memcpy((int32_t *)scene->model.hinge + 4 * hinge, v, 4 * sizeof *v);
+    scene->values.of[SIM_HINGE_KE][hinge] = bending->k_e;
+    scene->values.of[SIM_HINGE_KD][hinge] = bending->k_d;
     scene->values.of[SIM_HINGE_ANGLE][hinge] = hinge_angle(scene->values.of[SIM_REST], v);
 }
 
@@ -156,7 +157,9 @@ static void fill_elements(SimScene *scene, const Part *part, const SceneObject *
         fill_spring(scene, &part->springs, spring++, first + mesh->spring[2 * i], first + mesh->spring[2 * i + 1]);
     for (size_t i = 0; i < edge_count; i++) {
         fill_spring(scene, &part->springs, spring++, first + edges[i].a, first + edges[i].b);
-        if (part->has_bending && edges[i].count == 2) fill_hinge(scene, part, hinge++, edges + i, first);
+        const int32_t v[4] = {first + edges[i].opposite[0], first + edges[i].opposite[1], first + edges[i].a,
+                              first + edges[i].b};
+        if (part->has_bending && edges[i].count == 2) fill_hinge(scene, &part->bending, hinge++, v);
     }
     solid_stiffness(&part->solid, &mu, &lambda);
     for (size_t i = 0; i < 4 * mesh->T; i++) ((int32_t *)scene->model.tet)[4 * object->tet + i] = first + mesh->tet[i];
@@ -168,7 +171,18 @@ static void fill_elements(SimScene *scene, const Part *part, const SceneObject *
     }
 }
 
-// Behind the springs of all objects. Objects that are joined do not meet.
+// Its forces are length k_e angle d_i (sim/hinge.h), and its torque is to be stiffness angle.
+static void fill_turn(SimScene *scene, const SceneTurn *turn, size_t hinge, SceneHinge *out) {
+    int32_t v[4];
+    for (int j = 0; j < 4; j++) v[j] = (int32_t)scene->objects[turn->part[j % 2]].particle + turn->point[j];
+    const double length = rest_edge(scene->values.of[SIM_REST], v[2], v[3], NULL);
+    fill_hinge(scene, &(Stiffness){turn->stiffness / length, turn->damping / length}, hinge, v);
+    scene->values.of[SIM_HINGE_ANGLE][hinge] = turn->angle * M_PI / 180; // 0 is the start
+    strcpy(out->name, turn->name);
+    out->hinge = hinge;
+}
+
+// Behind the springs and hinges of all objects. Objects that are joined do not meet.
 static Status fill_joints(const ArgumentReader *reader, const SceneHead *head) {
     SimScene *scene = head->scene;
     bool good = true;
@@ -178,6 +192,10 @@ static Status fill_joints(const ArgumentReader *reader, const SceneHead *head) {
         for (int j = 0; j < 2; j++) end[j] = (int32_t)scene->objects[tie->part[j]].particle + tie->point[j];
         fill_spring(scene, &tie->springs, scene->model.springs - head->tie_count + k, end[0], end[1]);
     }
+    scene->hinge = allocate(head->hinge_count, sizeof *scene->hinge, &good);
+    scene->hinges = good ? head->hinge_count : 0;
+    for (size_t k = 0; k < scene->hinges; k++)
+        fill_turn(scene, head->hinge + k, scene->model.hinges - scene->hinges + k, scene->hinge + k);
     int32_t *joined = allocate(head->joint_count, sizeof *head->joined, &good);
     if (good && head->joint_count) memcpy(joined, head->joined, head->joint_count * sizeof *head->joined);
     scene->model.joined = joined;

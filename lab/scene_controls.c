@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controls of a scene: a force, an activation or a motion during some frames.
+// Controls of a scene: a force, an activation, a motion, or what a joint's motor does, during some frames.
 #include "lab/allocate.h"
 #include "lab/scene_file.h"
 #include "sim/rigid.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NAMES_MAX = 64 };
 
 static bool is_motion(const SceneControl *control) { return control->has_velocity || control->has_spin; }
 
@@ -16,13 +19,75 @@ static size_t fixed_count(const SimScene *scene, const SceneObject *object) {
     return count;
 }
 
+// ---- of joints
+
+static Status find_hinge(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, const char *name,
+                         size_t *out) {
+    const char *words[NAMES_MAX];
+    size_t known = 0;
+    for (*out = 0; *out < scene->hinges; ++*out) {
+        if (!strcmp(scene->hinge[*out].name, name)) return STATUS_OK;
+        if (known < NAMES_MAX) words[known++] = scene->hinge[*out].name;
+    }
+    YamlNode named = {.line = node->line, .key = (char *)name};
+    if (!known) return argument_error(reader, &named, "joint: the scene has no \"joints\" of kind hinge");
+    return argument_unknown(reader, &named, "hinge", words, known);
+}
+
+// How far a control has turned the angle of rest in the middle of frame f, in degrees.
+static double turned(const SimScene *scene, const SceneControl *c, long f) {
+    const double frames = f < c->from ? 0 : f < c->to ? (double)(f - c->from) + 0.5 : (double)(c->to - c->from);
+    return (f >= c->from && f < c->to ? c->angle : 0) + frames * scene->frame_time * c->speed;
+}
+
+static Status check_motor(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node,
+                          const SceneControl *c) {
+    const SceneTurn *turn = head->hinge + c->hinge;
+    if (c->has_force || c->has_activation || is_motion(c))
+        return argument_error(reader, node, "a joint has a \"torque\", an \"angle\" or a \"speed\"");
+    if (!c->has_torque && !c->has_angle && !c->has_speed)
+        return argument_error(reader, node, "expected \"torque\", \"angle\" or \"speed\"");
+    if (c->has_angle && !(turn->stiffness > 0))
+        return argument_error(reader, node, "angle: joint %s has no \"stiffness\" that would take it there", c->joint);
+    if (c->has_speed && !(turn->stiffness + turn->damping > 0))
+        return argument_error(reader, node, "speed: joint %s has no \"damping\" that would bring it to a speed",
+                              c->joint);
+    return STATUS_OK;
+}
+
+// Springs know their angle up to a whole turn, so that a target half a turn away has two ways to it.
+static Status apply_motors(const ArgumentReader *reader, const SceneHead *head) {
+    SimScene *scene = head->scene;
+    for (size_t h = 0; h < scene->hinges; h++) {
+        const SceneTurn *turn = head->hinge + h;
+        for (long f = 0; f < scene->frames; f++) {
+            double *torque = scene->values.of[SIM_TORQUE] + (size_t)f * scene->model.hinges + scene->hinge[h].hinge;
+            double target = 0, speed = 0;
+            for (size_t k = 0; k < head->control_count; k++) {
+                const SceneControl *c = head->control + k;
+                const bool now = f >= c->from && f < c->to;
+                if (c->of || c->hinge != h) continue;
+                target += turned(scene, c, f);
+                speed += now ? c->speed : 0;
+                *torque += now ? c->torque : 0;
+            }
+            if (turn->stiffness > 0 && fabs(target) > 180)
+                return argument_error(reader, head->controls, "joint %s: its controls turn it by more than 180 degrees",
+                                      turn->name);
+            *torque += (turn->stiffness * target + turn->damping * speed) * M_PI / 180;
+        }
+    }
+    return STATUS_OK;
+}
+
+// ---- of both
+
 static Status check_control(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node,
                             const SceneControl *c) {
+    if (c->has_torque || c->has_angle || c->has_speed)
+        return argument_error(reader, node, "\"torque\", \"angle\" and \"speed\" are for a \"joint\"");
     if (!c->has_force && !c->has_activation && !is_motion(c))
         return argument_error(reader, node, "expected \"force\", \"activation\", \"velocity\" or \"spin\"");
-    if (c->from >= c->to)
-        return argument_error(reader, node, "to: expected a frame after %ld, where the control begins, found %ld",
-                              c->from, c->to);
     if (c->has_activation && c->of->rigid)
         return argument_error(reader, node, "activation: %s is rigid; it can be moved by a \"force\"", c->object);
     if (c->has_activation && !c->of->tets)
@@ -39,29 +104,44 @@ static Status read_control(const ArgumentReader *reader, const SceneHead *head, 
                            SceneControl *out) {
     const SimScene *scene = head->scene;
     size_t number;
+#define NUMBER(word, most)                                                                                             \
+    {                                                                                                                  \
+        .key = #word, .type = ARG_NUMBER, .offset = offsetof(SceneControl, word), .min = -(most), .max = most,         \
+        .given = offsetof(SceneControl, has_##word)                                                                    \
+    }
 #define NUMBERS(word, field, most)                                                                                     \
     {                                                                                                                  \
         .key = word, .type = ARG_NUMBERS, .offset = offsetof(SceneControl, field), .min = -(most), .max = most,        \
         .numbers = 3, .given = offsetof(SceneControl, has_##field)                                                     \
     }
     const Argument table[] = {
-        {.key = "object", .type = ARG_NAME, .offset = offsetof(SceneControl, object), .required = true},
+        {.key = "object", .type = ARG_NAME, .offset = offsetof(SceneControl, object)},
+        {.key = "joint", .type = ARG_NAME, .offset = offsetof(SceneControl, joint)},
         NUMBERS("force", force, 1e12),
         NUMBERS("velocity", velocity, 1e6),
         NUMBERS("spin", spin, 1e6),
-        {.key = "activation",
-         .type = ARG_NUMBER,
-         .offset = offsetof(SceneControl, activation),
-         .min = -10,
-         .max = 10,
-         .given = offsetof(SceneControl, has_activation)},
+        NUMBER(activation, 10),
+        NUMBER(torque, 1e12),
+        NUMBER(angle, 180),
+        NUMBER(speed, 1e6),
         {.key = "from", .type = ARG_WHOLE, .offset = offsetof(SceneControl, from), .max = (double)scene->frames},
         {.key = "to", .type = ARG_WHOLE, .offset = offsetof(SceneControl, to), .max = (double)scene->frames}};
 #undef NUMBERS
+#undef NUMBER
     *out = (SceneControl){.to = scene->frames};
     const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
     Status status = arguments_read(reader, node, &group, 1, NULL);
-    if (status == STATUS_OK) status = scene_find_object(reader, head, node, out->object, &number);
+    if (status == STATUS_OK && !*out->object == !*out->joint)
+        status = argument_error(reader, node, "expected an \"object\" or a \"joint\"");
+    if (status == STATUS_OK && out->from >= out->to)
+        status = argument_error(reader, node, "to: expected a frame after %ld, where the control begins, found %ld",
+                                out->from, out->to);
+    if (status != STATUS_OK) return status;
+    if (*out->joint) {
+        status = find_hinge(reader, scene, node, out->joint, &out->hinge);
+        return status == STATUS_OK ? check_motor(reader, head, node, out) : status;
+    }
+    status = scene_find_object(reader, head, node, out->object, &number);
     if (status != STATUS_OK) return status;
     out->of = scene->objects + number;
     return check_control(reader, scene, node, out);
@@ -93,9 +173,9 @@ Status scene_read_controls(const ArgumentReader *reader, SceneHead *head) {
     for (const YamlNode *node = list->child; node && status == STATUS_OK; node = node->next) {
         SceneControl *control = &head->control[head->control_count++];
         status = read_control(reader, head, node, control);
-        if (status == STATUS_OK) apply(head->scene, control);
+        if (status == STATUS_OK && control->of) apply(head->scene, control);
     }
-    return status;
+    return status == STATUS_OK ? apply_motors(reader, head) : status;
 }
 
 // ---- motions of fixed particles

@@ -56,11 +56,14 @@ void solid_stiffness(const Solid *solid, double *mu, double *lambda);
 
 // An entry of `controls`, from frame `from` up to `to`.
 typedef struct SceneControl {
-    char object[ARGUMENT_NAME_SIZE];
+    char object[ARGUMENT_NAME_SIZE], joint[ARGUMENT_NAME_SIZE];
     double force[3], activation, velocity[3], spin[3];
     bool has_force, has_activation, has_velocity, has_spin;
+    double torque, angle, speed; // of a joint: N m, degrees, degrees/s
+    bool has_torque, has_angle, has_speed;
     long from, to;
-    const SceneObject *of;
+    const SceneObject *of; // NULL: of a joint
+    size_t hinge;          // of the scene
 } SceneControl;
 
 // A spring of a joint.
@@ -69,6 +72,14 @@ typedef struct SceneTie {
     int32_t point[2]; // vertices of their meshes
     Stiffness springs;
 } SceneTie;
+
+// The angular spring of a joint that is a hinge.
+typedef struct SceneTurn {
+    const char *name;
+    int32_t point[4]; // vertices of the meshes of part[0], part[1], part[0], part[1], as in SimModel.hinge
+    size_t part[2];
+    double stiffness, damping, angle; // N m/rad, N m s/rad, degrees
+} SceneTurn;
 
 // ---- the whole file
 
@@ -86,11 +97,12 @@ typedef struct SceneHead {
     SceneControl *control;
     size_t control_count;
     SceneTie *tie;
+    SceneTurn *hinge;
     int32_t (*joined)[2]; // the parts of each joint
-    size_t tie_count, joint_count;
+    size_t tie_count, hinge_count, joint_count;
 } SceneHead;
 
-// Adds the points of joints to the meshes of rigid parts, and lists their springs. Before scene_fill.
+// Adds the points of joints to the meshes of rigid parts, and lists their springs and hinges. Before scene_fill.
 Status scene_read_joints(const ArgumentReader *reader, SceneHead *head);
 
 // Makes and fills the arrays of the scene's model and values.
@@ -100,7 +112,8 @@ Status scene_fill(const ArgumentReader *reader, const SceneHead *head);
 Status scene_find_object(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node, const char *name,
                          size_t *out);
 
-// Forces and activations of the controls; then, once places and velocities are known, what moves fixed particles.
+// Forces, activations and torques of the controls; then, once places and velocities are known, what moves fixed
+// particles.
 Status scene_read_controls(const ArgumentReader *reader, SceneHead *head);
 Status scene_read_drives(const ArgumentReader *reader, const SceneHead *head);
 

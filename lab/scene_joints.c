@@ -2,7 +2,9 @@
 // Joints of a scene, made of springs: a point of one object hangs at its place in the middle of four points of the
 // other, the corners of a regular tetrahedron. Springs of k along their ways to it hold it with 4/3 k in every
 // direction and turn it nowhere. So one point is a ball joint, two on an axis are a hinge, and three hold the objects
-// together.
+// together. A hinge also has an angle, that of a bending element (sim/hinge.h): from each end of its axis, a point of
+// one of the objects each, an arm of that object goes out, opposite ways at the start. On either object its forces are
+// a pure couple about the axis.
 #include "lab/scene_file.h"
 
 #include <math.h>
@@ -19,7 +21,8 @@ typedef struct Joint {
     const YamlNode *node, *between;
     double at[3], axis[3], radius;
     Stiffness springs;
-    bool has_axis, has_radius;
+    double stiffness, damping, angle;
+    bool has_axis, has_radius, has_stiffness, has_damping, has_angle;
     int kind;
     size_t part[2]; // whose point hangs, and who holds it
 } Joint;
@@ -64,6 +67,9 @@ static Status check_kind(const ArgumentReader *reader, const SceneHead *head, Jo
     const double length = sqrt(vector_dot(joint->axis, joint->axis));
     if (joint->has_axis != (joint->kind == HINGE))
         return argument_error(reader, joint->node, "%s: a hinge has an axis, other joints have none", joint->node->key);
+    const char *turning = joint->has_stiffness ? "stiffness" : joint->has_damping ? "damping" : "angle";
+    if (joint->kind != HINGE && (joint->has_stiffness || joint->has_damping || joint->has_angle))
+        return argument_error(reader, yaml_tree_find(joint->node, turning), "%s: only a hinge has an angle", turning);
     if (joint->kind == HINGE && !(length > 0))
         return argument_error(reader, joint->node, "axis: expected a vector of non-zero length");
     for (int c = 0; c < 3 && joint->kind == HINGE; c++) joint->axis[c] /= length;
@@ -93,9 +99,15 @@ static Status read_joint(const ArgumentReader *reader, const SceneHead *head, co
          .given = OF(has_axis)},
         {.key = "radius", .type = ARG_NUMBER, .offset = OF(radius), .min = 1e-6, .max = FAR, .given = OF(has_radius)},
         {.key = "k_e", .type = ARG_NUMBER, .offset = OF(springs.k_e), .max = 1e15, .required = true},
-        {.key = "k_d", .type = ARG_NUMBER, .offset = OF(springs.k_d), .max = 1e15}};
+        {.key = "k_d", .type = ARG_NUMBER, .offset = OF(springs.k_d), .max = 1e15},
+        {.key = "stiffness", .type = ARG_NUMBER, .offset = OF(stiffness), .max = 1e15, .given = OF(has_stiffness)},
+        {.key = "damping", .type = ARG_NUMBER, .offset = OF(damping), .max = 1e15, .given = OF(has_damping)},
+        {.key = "angle", .type = ARG_NUMBER, .offset = OF(angle), .min = -180, .max = 180, .given = OF(has_angle)}};
 #undef OF
     *out = (Joint){.node = node};
+    if (strlen(node->key) >= SCENE_NAME_SIZE) return argument_error(reader, node, "the name is too long");
+    if (strchr(node->key, '.'))
+        return argument_error(reader, node, "%s: a joint's name has no dot, which leads to its numbers", node->key);
     const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
     Status status = arguments_read(reader, node, &group, 1, NULL);
     if (status == STATUS_OK) status = find_parts(reader, head, out);
@@ -153,9 +165,42 @@ static Status hang(const ArgumentReader *reader, SceneHead *head, const Joint *j
     return status;
 }
 
+// `at` and `arm` metres along the axis and across it. How the direction across is chosen does not matter.
+static void place_of(const Joint *joint, double along, double across, double out[3]) {
+    const double *axis = joint->axis;
+    double side[3] = {0}, way[3];
+    int least = 0;
+    for (int c = 1; c < 3; c++) least = fabs(axis[c]) < fabs(axis[least]) ? c : least;
+    side[least] = 1;
+    vector_cross(axis, side, way);
+    const double length = sqrt(vector_dot(way, way));
+    for (int c = 0; c < 3; c++) out[c] = joint->at[c] + along * axis[c] + across * way[c] / length;
+}
+
+// The hinge's angle; the first part has a point at one end of the axis.
+static Status add_angle(const ArgumentReader *reader, SceneHead *head, const Joint *joint, int32_t end) {
+    const double r = joint->radius;
+    SceneTurn *turn = head->hinge + head->hinge_count++;
+    Part *const of[2] = {head->part + joint->part[0], head->part + joint->part[1]};
+    double at[3];
+    *turn = (SceneTurn){.name = joint->node->key,
+                        .point[2] = end,
+                        .part = {joint->part[0], joint->part[1]},
+                        .stiffness = joint->stiffness,
+                        .damping = joint->damping,
+                        .angle = joint->angle};
+    place_of(joint, r, r, at);
+    Status status = add_point(reader, of[0], at, &turn->point[0]);
+    place_of(joint, -r, -r, at);
+    if (status == STATUS_OK) status = add_point(reader, of[1], at, &turn->point[1]);
+    place_of(joint, -r, 0, at);
+    return status == STATUS_OK ? add_point(reader, of[1], at, &turn->point[3]) : status;
+}
+
 static Status make_joint(const ArgumentReader *reader, SceneHead *head, const Joint *joint) {
     static const int counts[] = {[BALL] = 1, [HINGE] = 2, [WELD] = 3};
     const int count = counts[joint->kind];
+    const int32_t first = (int32_t)head->part[joint->part[0]].mesh.N;
     Status status = STATUS_OK;
     for (int k = 0; k < count && status == STATUS_OK; k++) {
         const double angle = 2 * M_PI * k / count, round[3] = {cos(angle), sin(angle), 0};
@@ -168,7 +213,7 @@ static Status make_joint(const ArgumentReader *reader, SceneHead *head, const Jo
         }
         status = hang(reader, head, joint, at, 1.0 / count);
     }
-    return status;
+    return status == STATUS_OK && joint->kind == HINGE ? add_angle(reader, head, joint, first) : status;
 }
 
 Status scene_read_joints(const ArgumentReader *reader, SceneHead *head) {
@@ -177,8 +222,9 @@ Status scene_read_joints(const ArgumentReader *reader, SceneHead *head) {
     Status status = scene_need(reader, map, YAML_MAP, "a map of joints {hip: {between: [..], at: .., k_e: ..}}");
     if (status != STATUS_OK) return status;
     head->tie = calloc(map->count, POINTS_MAX * CORNERS * sizeof *head->tie);
+    head->hinge = calloc(map->count, sizeof *head->hinge);
     head->joined = calloc(map->count, sizeof *head->joined);
-    if (!head->tie || !head->joined) return scene_no_memory(reader);
+    if (!head->tie || !head->hinge || !head->joined) return scene_no_memory(reader);
     for (const YamlNode *node = map->child; node && status == STATUS_OK; node = node->next) {
         Joint joint;
         status = read_joint(reader, head, node, &joint);

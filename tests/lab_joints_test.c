@@ -16,37 +16,6 @@ static void place_of(const Movie *m, size_t frame, size_t object, size_t particl
     memcpy(out, m->position + frame * m->row + 3 * (m->scene.objects[object].particle + particle), 3 * sizeof *out);
 }
 
-static double energy(const Movie *m, size_t frame) {
-    const SimScene *s = &m->scene;
-    const double *x = m->position + frame * m->row, *v = m->velocity + frame * m->row;
-    double out = 0;
-    for (size_t i = 0; i < s->model.particles; i++) {
-        const double mass = s->values.of[SIM_MASS][i];
-        for (size_t c = 0; c < 3 && !s->model.fixed[i]; c++) out -= mass * s->values.of[SIM_GRAVITY][c] * x[3 * i + c];
-    }
-    for (size_t r = 0; r < s->model.rigids; r++) { // m V^2/2 + sum share m u^2/2, u from the centre
-        double mass = 0, velocity[3] = {0};
-        for (size_t i = 0; i < s->model.particles; i++)
-            for (size_t c = 0; c < 3 && s->model.rigid[i] == (int32_t)r; c++) {
-                velocity[c] += s->values.of[SIM_MASS][i] * v[3 * i + c];
-                mass += s->values.of[SIM_MASS][i] / 3;
-            }
-        out += vector_dot(velocity, velocity) / (2 * mass);
-        for (size_t i = 0; i < s->model.particles; i++)
-            for (size_t c = 0; c < 3 && s->model.rigid[i] == (int32_t)r; c++) {
-                const double u = v[3 * i + c] - velocity[c] / mass;
-                out += s->model.inertia[i] * s->values.of[SIM_MASS][i] * u * u / 2;
-            }
-    }
-    for (size_t e = 0; e < s->model.springs; e++) {
-        double d[3];
-        vector_between(x, s->model.spring[2 * e], s->model.spring[2 * e + 1], d);
-        const double longer = sqrt(vector_dot(d, d)) - s->values.of[SIM_SPRING_LENGTH][e];
-        out += s->values.of[SIM_SPRING_KE][e] * longer * longer / 2;
-    }
-    return out;
-}
-
 // A rod that hangs from a hinge by its end, let go at 4 degrees: the period of a physical pendulum. Masses stay those
 // of the rod, whose joint lies beside it.
 static void test_pendulum(void **state) {
@@ -114,9 +83,10 @@ static void test_hinge(void **state) {
                     "k_e: "
                     "1e6, k_d: 0}}\nvalues: {bar: {velocity: [[0, 0, 0]]}}\ncontrols: [{object: bar, force: [0, 2, 0], "
                     "to: 20}]\ngravity: [0, 0, 0]\n");
-    assert_int_equal(m.scene.objects[0].joint_points, 8); // the post holds the bar's two points
-    assert_int_equal(m.scene.objects[1].joint_points, 2);
+    assert_int_equal(m.scene.objects[0].joint_points, 10); // the post holds the bar's two points, and has an arm
+    assert_int_equal(m.scene.objects[1].joint_points, 3);
     assert_int_equal(m.scene.joint_springs, 8);
+    assert_int_equal(m.scene.model.hinges, 1);
     for (size_t f = 0; f < m.frames; f++)
         for (size_t k = 0; k < 2; k++) {
             place_of(&m, f, 1, 8 + k, place);
@@ -129,7 +99,7 @@ static void test_hinge(void **state) {
     place_of(&m, 40, 1, 0, far[1]);
     vector_between(*far, 0, 1, place);
     assert_true(vector_dot(place, place) > 0.01); // it turns
-    assert_close(energy(&m, 40), energy(&m, 21), 0, 2e-3);
+    assert_close(movie_energy(&m, 40), movie_energy(&m, 21), 0, 2e-3);
     movie_end(&m);
 }
 
@@ -231,32 +201,6 @@ static void test_record(void **state) {
     }
 }
 
-// The largest speed after 3,000 steps, each `part` of the stable bound; INFINITY: it explodes.
-static double speed_at(const char *objects, double part) {
-    char text[2048];
-    Error err;
-    Sim *sim;
-    double out = 0;
-    snprintf(text, sizeof text, "frames: 1\nfps: 1\nsubsteps: 1000\nprecision: f64\ngravity: [0, 0, 0]\nobjects:\n%s",
-             objects);
-    SimScene scene = movie_parse(text);
-    const size_t row = 3 * scene.model.particles;
-    double *kept = calloc(4 * row, sizeof *kept);
-    SimArrays arrays = {row, kept, kept + 2 * row};
-    scene.model.dt = part * sim_stable_step(&scene.model, &scene.values);
-    SimRun run = scene_run(&scene);
-    run.steps = run.every = 3000, run.keep = sim_keep_arrays, run.context = &arrays;
-    assert_non_null(kept);
-    assert_status_ok(sim_open(&scene.model, &(SimOptions){.precision = SIM_F64}, &sim, &err), err);
-    assert_status_ok(sim_set(sim, &scene.values, &err), err);
-    if (sim_rollout(sim, &run, &err) != STATUS_OK) out = INFINITY;
-    for (size_t i = 0; i < row; i++) out = fmax(out, fabs(kept[3 * row + i]));
-    sim_close(sim);
-    free(kept);
-    scene_free(&scene);
-    return out;
-}
-
 // The bound knows joints: quiet a little below it, and not above; at what is fixed, and between two that move.
 static void test_stable_step(void **state) {
     static const char *const scenes[] = {
@@ -267,7 +211,7 @@ static void test_stable_step(void **state) {
                                                  "values: {bar: {velocity: [[0.001, 0.002, 0.001]]}}\n"};
     (void)state;
     for (int k = 0; k < 2; k++) {
-        const double below = speed_at(scenes[k], 0.97), above = speed_at(scenes[k], 1.03);
+        const double below = movie_speed_at(scenes[k], 0.97), above = movie_speed_at(scenes[k], 1.03);
         print_message("%g m/s below, %g above\n", below, above);
         assert_true(below < 0.02);
         assert_true(above > 1);
@@ -321,7 +265,9 @@ static void test_wrong(void **state) {
         {"{between: [a, b], at: [0, 0, 0], k_e: 1, radius: 0}", "radius: expected"},
         {"{between: [a, b], at: [0, 0, 0], k_e: 1, radius: 101}",
          "radius: expected at most 100 times the larger object"},
-        {"[1]", "s.yaml:12: "}};
+        {"[1]", "s.yaml:12: "},
+        {"{between: [a, b], at: [0, 0, 0], k_e: 1}, a.b: {between: [a, b], at: [0, 0, 0], k_e: 1}",
+         "s.yaml:12: a.b: a joint's name has no dot"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[2048];

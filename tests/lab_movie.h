@@ -3,6 +3,7 @@
 #ifndef VPD_TESTS_LAB_MOVIE_H
 #define VPD_TESTS_LAB_MOVIE_H
 
+#include "base/vector.h"
 #include "lab/gradcheck.h"
 #include "lab/scene.h"
 #include "tests/test.h"
@@ -43,6 +44,59 @@ static inline void movie_play(Movie *m, const char *text) {
     sim_close(sim);
 }
 
+// Between two half planes through p[2] and p[3], by the components of p[0] and p[1] across that line.
+static inline double movie_hinge_angle(const double *x, const int32_t p[4]) {
+    double h[3], arm[2][3], across[3];
+    vector_between(x, p[2], p[3], h);
+    const double length = sqrt(vector_dot(h, h));
+    for (int k = 0; k < 2; k++) {
+        vector_between(x, p[2], p[k], arm[k]);
+        const double along = vector_dot(arm[k], h) / (length * length);
+        for (int c = 0; c < 3; c++) arm[k][c] = (k ? -1 : 1) * (arm[k][c] - along * h[c]);
+    }
+    vector_cross(arm[1], arm[0], across);
+    return atan2(vector_dot(across, h) / length, vector_dot(arm[0], arm[1]));
+}
+
+// In joules: of motion, of gravity, of springs and of hinges, in a scene of rigid objects.
+static inline double movie_energy(const Movie *m, size_t frame) {
+    const SimScene *s = &m->scene;
+    const double *x = m->position + frame * m->row, *v = m->velocity + frame * m->row;
+    double out = 0;
+    for (size_t i = 0; i < s->model.particles; i++) {
+        const double mass = s->values.of[SIM_MASS][i];
+        for (size_t c = 0; c < 3 && !s->model.fixed[i]; c++) out -= mass * s->values.of[SIM_GRAVITY][c] * x[3 * i + c];
+    }
+    for (size_t r = 0; r < s->model.rigids; r++) { // m V^2/2 + sum share m u^2/2, u from the centre
+        double mass = 0, velocity[3] = {0};
+        for (size_t i = 0; i < s->model.particles; i++)
+            for (size_t c = 0; c < 3 && s->model.rigid[i] == (int32_t)r; c++) {
+                velocity[c] += s->values.of[SIM_MASS][i] * v[3 * i + c];
+                mass += s->values.of[SIM_MASS][i] / 3;
+            }
+        out += vector_dot(velocity, velocity) / (2 * mass);
+        for (size_t i = 0; i < s->model.particles; i++)
+            for (size_t c = 0; c < 3 && s->model.rigid[i] == (int32_t)r; c++) {
+                const double u = v[3 * i + c] - velocity[c] / mass;
+                out += s->model.inertia[i] * s->values.of[SIM_MASS][i] * u * u / 2;
+            }
+    }
+    for (size_t e = 0; e < s->model.springs; e++) {
+        double d[3];
+        vector_between(x, s->model.spring[2 * e], s->model.spring[2 * e + 1], d);
+        const double longer = sqrt(vector_dot(d, d)) - s->values.of[SIM_SPRING_LENGTH][e];
+        out += s->values.of[SIM_SPRING_KE][e] * longer * longer / 2;
+    }
+    for (size_t e = 0; e < s->model.hinges; e++) {
+        const int32_t *p = s->model.hinge + 4 * e;
+        const double bend = remainder(movie_hinge_angle(x, p) - s->values.of[SIM_HINGE_ANGLE][e], 2 * M_PI);
+        double d[3];
+        vector_between(s->values.of[SIM_REST], p[2], p[3], d);
+        out += sqrt(vector_dot(d, d)) * s->values.of[SIM_HINGE_KE][e] * bend * bend / 2;
+    }
+    return out;
+}
+
 // All gradients of the scene agree with differences.
 static inline void movie_check_gradients(const char *text) {
     SimScene scene = movie_parse(text);
@@ -53,6 +107,32 @@ static inline void movie_check_gradients(const char *text) {
         if (out.row[i].verdict != GRADCHECK_RIGHT)
             fail_msg("%s: %g, error %g", sim_value_info[out.row[i].value].name, out.row[i].adjoint, out.row[i].error);
     scene_free(&scene);
+}
+
+// The largest speed after 3,000 steps, each `part` of the stable bound; INFINITY: it explodes.
+static inline double movie_speed_at(const char *objects, double part) {
+    char text[4096];
+    Error err;
+    Sim *sim;
+    double out = 0;
+    snprintf(text, sizeof text, "frames: 1\nfps: 1\nsubsteps: 1000\nprecision: f64\ngravity: [0, 0, 0]\nobjects:\n%s",
+             objects);
+    SimScene scene = movie_parse(text);
+    const size_t row = 3 * scene.model.particles;
+    double *kept = calloc(4 * row, sizeof *kept);
+    SimArrays arrays = {row, kept, kept + 2 * row};
+    scene.model.dt = part * sim_stable_step(&scene.model, &scene.values);
+    SimRun run = scene_run(&scene);
+    run.steps = run.every = 3000, run.keep = sim_keep_arrays, run.context = &arrays;
+    assert_non_null(kept);
+    assert_status_ok(sim_open(&scene.model, &(SimOptions){.precision = SIM_F64}, &sim, &err), err);
+    assert_status_ok(sim_set(sim, &scene.values, &err), err);
+    if (sim_rollout(sim, &run, &err) != STATUS_OK) out = INFINITY;
+    for (size_t i = 0; i < row; i++) out = fmax(out, fabs(kept[3 * row + i]));
+    sim_close(sim);
+    free(kept);
+    scene_free(&scene);
+    return out;
 }
 
 static inline void movie_end(Movie *m) {

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Angular springs and motors of hinges: closed forms, what is kept, gradients, the stable bound, and what is refused.
+#include "base/vector.h"
+#include "lab/fit_free.h"
+#include "tests/lab_movie.h"
+
+#define POST                                                                                                           \
+    "  post: {box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, density: 1000, rigid: yes, fixed: all, position: [0, "   \
+    "0, 1]}\n"
+#define HEAD "fps: 200\nsubsteps: 40\nprecision: f64\n"
+#define INERTIA (2 * (0.5 * 0.5 + 0.02 * 0.02) / 12) // of ROD about y
+#define ROD(more) "  rod: {box: {size: [0.5, 0.04, 0.02], cells: [1, 1, 1]}, mass: 2, rigid: yes, " more "}\n"
+#define PIN(more)                                                                                                      \
+    "joints: {pin: {between: [post, rod], kind: hinge, axis: [0, 2, 0], at: [0, 0, 1], k_e: 1e5, " more "}}\n"
+
+// By how much the second object has turned about y since frame 0, in radians, whole turns included.
+static double turned(const Movie *m, size_t frame, double before) {
+    const size_t first = m->scene.objects[1].particle;
+    double d[2][3];
+    for (int k = 0; k < 2; k++)
+        for (size_t c = 0; c < 3; c++) {
+            const double *x = m->position + (k ? frame : 0) * m->row + 3 * first;
+            d[k][c] = x[3 + c] - x[c];
+        }
+    const double angle = atan2(d[0][0] * -d[1][2] + d[0][2] * d[1][0], d[0][0] * d[1][0] + d[0][2] * d[1][2]);
+    return angle + 2 * M_PI * round((before - angle) / (2 * M_PI));
+}
+
+static double last_angle(const Movie *m) {
+    double out = 0;
+    for (size_t f = 1; f < m->frames; f++) out = turned(m, f, out);
+    return out;
+}
+
+// The angle of a torsional pendulum at any amplitude, and about any angle of rest, that beyond half a turn too.
+static void test_pendulum(void **state) {
+    static const struct { double angle, spin; } cases[] = {{0, 1}, {0, 20}, {60, 15}, {-120, -10}, {179, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double stiffness = 3, rate = sqrt(stiffness / INERTIA), rest = cases[i].angle * M_PI / 180;
+        char text[1024];
+        double now = 0, most = 0;
+        Movie m;
+        snprintf(text, sizeof text,
+                 "frames: 300\ngravity: [0, 0, 0]\n" HEAD "objects:\n" POST ROD("position: [0, 0, 1], spin: [0, %g, 0]")
+                     PIN("stiffness: %g, angle: %g"),
+                 cases[i].spin, stiffness, cases[i].angle);
+        movie_play(&m, text);
+        for (size_t f = 1; f < m.frames; f++) {
+            const double t = (double)f / 200;
+            now = turned(&m, f, now);
+            most = fmax(most, fabs(now));
+            assert_close(now, rest - rest * cos(rate * t) + cases[i].spin / rate * sin(rate * t), 5e-3, 0);
+        }
+        print_message("up to %.0f degrees\n", most * 180 / M_PI);
+        movie_end(&m);
+    }
+}
+
+#define ACT(more) "controls: [{joint: pin, " more "}]\n"
+
+// A damped motor comes to rest where its torque is that of the spring: of a torque, of a target, and of both.
+static void test_static(void **state) {
+    static const struct {
+        const char *joint, *control;
+        double angle;
+    } cases[] = {{"stiffness: 4, damping: 1", "torque: 2", 0.5},
+                 {"stiffness: 4, damping: 1", "torque: -8", -2},
+                 {"stiffness: 40, damping: 4", "angle: 150", 150 * M_PI / 180},
+                 {"stiffness: 40, damping: 4, angle: -100", "angle: 30", -70 * M_PI / 180},
+                 {"stiffness: 40, damping: 4, angle: 100", "angle: 120, torque: 10", 220 * M_PI / 180 + 0.25}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        Movie m;
+        snprintf(text, sizeof text,
+                 "frames: 800\ngravity: [0, 0, 0]\n" HEAD "objects:\n" POST ROD("position: [0, 0, 1]") PIN("%s")
+                     ACT("%s"),
+                 cases[i].joint, cases[i].control);
+        movie_play(&m, text);
+        assert_close(last_angle(&m), cases[i].angle, 0, 1e-5);
+        movie_end(&m);
+    }
+}
+
+// A servo holds a level arm against gravity: stiffness times its sag is weight times lever.
+static void test_servo(void **state) {
+    const double lever = 0.27, weight = 2 * 9.81;
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        const double stiffness = 30 * (k + 1);
+        char text[1024];
+        double sag = 0;
+        Movie m;
+        snprintf(text, sizeof text,
+                 "frames: 800\n" HEAD "objects:\n" POST ROD("position: [0.27, 0, 1]") PIN("stiffness: %g, damping: 3"),
+                 stiffness);
+        movie_play(&m, text);
+        for (int n = 0; n < 50; n++) sag = weight * lever * cos(sag) / stiffness;
+        assert_close(last_angle(&m), sag, 0, 1e-3); // the springs of the joint give way, too
+        movie_end(&m);
+    }
+}
+
+// Without stiffness damping brings a motor to its speed, on and on; with it, the angle of rest moves and then stays.
+static void test_speed(void **state) {
+    Movie m;
+    double now = 0, when = 0;
+    (void)state;
+    movie_play(&m, "frames: 400\ngravity: [0, 0, 0]\n" HEAD "objects:\n" POST ROD("position: [0, 0, 1]")
+                       PIN("damping: 0.5") ACT("speed: 500"));
+    for (size_t f = 1; f < m.frames; f++) {
+        const double rate = 0.5 / INERTIA, speed = 500 * M_PI / 180;
+        now = turned(&m, f, now), when = (double)f / 200;
+        assert_close(now, speed * (when - (1 - exp(-rate * when)) / rate), 0.02, 2e-3);
+    }
+    assert_true(now > 4 * M_PI);
+    movie_end(&m);
+    movie_play(&m, "frames: 600\ngravity: [0, 0, 0]\n" HEAD "objects:\n" POST ROD("position: [0, 0, 1]")
+                       PIN("stiffness: 50, damping: 2") "controls: [{joint: pin, speed: 100, from: 20, to: 220}]\n");
+    assert_close(turned(&m, 180, 1.3), 80 * M_PI / 180, 0, 2e-3); // it keeps up
+    assert_close(last_angle(&m), 100 * M_PI / 180, 0, 1e-5);
+    movie_end(&m);
+}
+
+// Momentum, and angular momentum about the origin, of a frame.
+static void momenta(const Movie *m, size_t frame, double out[6]) {
+    const SimScene *s = &m->scene;
+    const double *x = m->position + frame * m->row, *v = m->velocity + frame * m->row;
+    memset(out, 0, 6 * sizeof *out);
+    for (size_t r = 0; r < s->model.rigids; r++) {
+        double centre[3] = {0}, velocity[3] = {0}, mass = 0, across[3];
+        for (size_t i = 0; i < s->model.particles; i++) {
+            if (s->model.rigid[i] != (int32_t)r) continue;
+            mass += s->values.of[SIM_MASS][i];
+            for (size_t c = 0; c < 3; c++) centre[c] += s->values.of[SIM_MASS][i] * x[3 * i + c];
+            for (size_t c = 0; c < 3; c++) velocity[c] += s->values.of[SIM_MASS][i] * v[3 * i + c];
+        }
+        for (size_t c = 0; c < 3; c++) centre[c] /= mass, out[c] += velocity[c];
+        vector_cross(centre, velocity, across);
+        for (size_t c = 0; c < 3; c++) out[3 + c] += across[c];
+        for (size_t i = 0; i < s->model.particles; i++) {
+            double arm[3], u[3];
+            if (s->model.rigid[i] != (int32_t)r) continue;
+            for (size_t c = 0; c < 3; c++) arm[c] = x[3 * i + c] - centre[c], u[c] = v[3 * i + c] - velocity[c] / mass;
+            vector_cross(arm, u, across);
+            for (size_t c = 0; c < 3; c++) out[3 + c] += s->model.inertia[i] * s->values.of[SIM_MASS][i] * across[c];
+        }
+    }
+}
+
+#define FREE                                                                                                           \
+    "  base: {box: {size: [0.2, 0.1, 0.1], cells: [1, 1, 1]}, mass: 3, rigid: yes, position: [-0.1, 0, 1], velocity: " \
+    "[0.1, 0, 0], spin: [0.5, 0, 1]}\n"
+#define FREE_PIN "joints: {pin: {between: [base, rod], kind: hinge, axis: [1, 2, 2], at: [0, 0, 1], k_e: 1e5, "
+
+// Two objects in free flight: a torque acts on both, opposite ways; an undamped spring keeps the energy, too.
+static void test_kept(void **state) {
+    double before[6], after[6], energy[2], most = 0;
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        char text[2048];
+        Movie m;
+        snprintf(text, sizeof text,
+                 "frames: 200\ngravity: [0, 0, 0]\nfps: 200\nsubsteps: %d\nprecision: f64\nobjects:\n" FREE ROD(
+                     "position: [0.25, 0.02, 1.01], velocity: [0.1, 0.2, 0]") "%s",
+                 k ? 40 : 400,
+                 k ? FREE_PIN "stiffness: 2, damping: 0.1, k_d: 3}}\n" ACT("torque: 3, from: 20, to: 120")
+                   : FREE_PIN "stiffness: 20, angle: 30}}\n");
+        movie_play(&m, text);
+        momenta(&m, 0, before);
+        momenta(&m, 200, after);
+        for (int c = 0; c < 6; c++) assert_close(after[c], before[c], 1e-9, 0);
+        for (size_t f = 0; f < m.frames && !k; f++) {
+            energy[f > 0] = movie_energy(&m, f);
+            most = fmax(most, fabs(energy[f > 0] - energy[0]));
+        }
+        if (!k) print_message("%g J at the start, off by %g\n", energy[0], most / energy[0]);
+        if (!k) assert_true(most < 2e-3 * energy[0]);
+        movie_end(&m);
+    }
+}
+
+#define CHAIN                                                                                                          \
+    "frames: 5\nfps: 30\nsubsteps: 200\nobjects:\n" POST ROD(                                                          \
+        "position: [0.27, 0, 1], spin: [0, 2, 1]") "  hand: {box: {size: [0.1, 0.04, 0.03], cells: [1, 1, 1]}, mass: " \
+                                                   "0.5, rigid: yes, position: [0.58, 0, 1]}\n"                        \
+                                                   "joints:\n"                                                         \
+                                                   "  hip: {between: [post, rod], kind: hinge, axis: [0, 1, 0], at: "  \
+                                                   "[0, 0, 1], k_e: 3e4, k_d: 20, stiffness: 30, "                     \
+                                                   "damping: 1, angle: 170}\n"                                         \
+                                                   "  knee: {between: [hand, rod], kind: hinge, axis: [0, 1, 1], at: " \
+                                                   "[0.53, 0, 1], k_e: 2e4, k_d: 10, damping: "                        \
+                                                   "0.2}\n"                                                            \
+                                                   "controls:\n  - {joint: hip, angle: -120, from: 1, to: 4}\n  - "    \
+                                                   "{joint: hip, speed: 90}\n"                                         \
+                                                   "  - {joint: knee, torque: 0.5, from: 2}\n"
+
+static void test_gradients(void **state) {
+    static const char *const names[] = {"joints.hip.stiffness", "joints.hip.damping", "joints.hip.angle",
+                                        "joints.hip.axis.x",    "joints.hip.at.x",    "joints.hip.radius"};
+    (void)state;
+    movie_check_gradients(CHAIN);
+    for (size_t i = 0; i + 1 < sizeof names / sizeof *names; i++) {
+        FitFree f;
+        Error err;
+        assert_status_ok(fit_free_parse(CHAIN, strlen(CHAIN), "s.yaml", names + i, 1, &f, &err), err);
+        fit_free_close(&f);
+    }
+}
+
+// The bound knows angular springs, also of an object that is long and thin: quiet a little below it, and not above.
+static void test_stable_step(void **state) {
+    static const char *const joints[] = {"k_e: 1e3, stiffness: 1e4", "k_e: 1e3, damping: 3e2",
+                                         "k_e: 1e5, stiffness: 30"};
+    (void)state;
+    for (int k = 0; k < 3; k++)
+        for (int both = 0; both < 2; both++) {
+            char text[2048];
+            snprintf(text, sizeof text,
+                     "%s" ROD("position: [0.27, 0, 1]") "joints: {pin: {between: [%s, rod], kind: hinge, axis: [0, 1, "
+                                                        "0.2], at: [0, 0, 1], %s}}\nvalues: {rod: {velocity: [[0.001, "
+                                                        "0.002, 0.001]]}}\n",
+                     both ? "  base: {box: {size: [0.5, 0.04, 0.02], cells: [1, 1, 1]}, mass: 2, rigid: yes, "
+                            "position: [-0.27, 0, 1]}\n"
+                          : POST,
+                     both ? "base" : "post", joints[k]);
+            const double below = movie_speed_at(text, 0.97), above = movie_speed_at(text, 1.03);
+            print_message("%g m/s below, %g above\n", below, above);
+            assert_true(below < 0.02);
+            assert_true(above > 1);
+        }
+}
+
+// A scene whose last line is wrong: the sentence names it, and the nearest word.
+static void test_wrong(void **state) {
+    static const struct {
+        const char *joint, *control, *words;
+    } cases[] = {
+        {"kind: ball, stiffness: 1", "", "s.yaml:8: stiffness: only a hinge has an angle"},
+        {"kind: weld, damping: 1", "", "damping: only a hinge has an angle"},
+        {"kind: ball, angle: 1", "", "angle: only a hinge has an angle"},
+        {"kind: hinge, axis: [0, 1, 0], stiffness: -1", "", "s.yaml:8: stiffness: expected"},
+        {"kind: hinge, axis: [0, 1, 0], damping: nan", "", "s.yaml:8: damping: expected"},
+        {"kind: hinge, axis: [0, 1, 0], angle: 181", "", "s.yaml:8: angle: expected"},
+        {"kind: hinge, axis: [0, 1, 0], stifness: 1", "", "did you mean \"stiffness\"?"},
+        {"kind: hinge, axis: [0, 1, 0]", "{joint: pim, torque: 1}",
+         "s.yaml:9: unknown hinge \"pim\"; did you mean \"pin\"?"},
+        {"kind: ball", "{joint: pin, torque: 1}", "s.yaml:9: joint: the scene has no \"joints\" of kind hinge"},
+        {"kind: hinge, axis: [0, 1, 0]", "{torque: 1}", "s.yaml:9: expected an \"object\" or a \"joint\""},
+        {"kind: hinge, axis: [0, 1, 0]", "{joint: pin, object: rod, torque: 1}",
+         "expected an \"object\" or a \"joint\""},
+        {"kind: hinge, axis: [0, 1, 0]", "{object: rod, torque: 1}", "are for a \"joint\""},
+        {"kind: hinge, axis: [0, 1, 0]", "{joint: pin, force: [0, 0, 1]}", "a joint has a \"torque\""},
+        {"kind: hinge, axis: [0, 1, 0]", "{joint: pin}", "expected \"torque\", \"angle\" or \"speed\""},
+        {"kind: hinge, axis: [0, 1, 0]", "{joint: pin, torque: nan}", "s.yaml:9: torque: expected"},
+        {"kind: hinge, axis: [0, 1, 0]", "{joint: pin, torque: 1, from: 2, to: 2}", "to: expected a frame after 2"},
+        {"kind: hinge, axis: [0, 1, 0], damping: 1", "{joint: pin, angle: 5}", "angle: joint pin has no \"stiffness\""},
+        {"kind: hinge, axis: [0, 1, 0]", "{joint: pin, speed: 5}", "speed: joint pin has no \"damping\""},
+        {"kind: hinge, axis: [0, 1, 0], stiffness: 1", "{joint: pin, speed: 2e4}", "by more than 180 degrees"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        SimScene scene;
+        Error err;
+        snprintf(
+            text, sizeof text,
+            "frames: 3\n" HEAD "objects:\n" POST ROD(
+                "position: [0, 0, 1]") "joints: {pin: {between: [post, rod], at: [0, 0, 1], k_e: 1e3, %s}}\n%s%s%s",
+            cases[i].joint, *cases[i].control ? "controls: [" : "", cases[i].control, *cases[i].control ? "]\n" : "");
+        assert_status_error(scene_parse(text, strlen(text), "s.yaml", ".", &scene, &err), STATUS_BAD_INPUT, err,
+                            cases[i].words);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pendulum),    cmocka_unit_test(test_static),
+                                       cmocka_unit_test(test_servo),       cmocka_unit_test(test_speed),
+                                       cmocka_unit_test(test_kept),        cmocka_unit_test(test_gradients),
+                                       cmocka_unit_test(test_stable_step), cmocka_unit_test(test_wrong)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
