@@ -13,6 +13,11 @@ class Simulator(unittest.TestCase):
     def open(self, name="ball", **options):
         return vpd.Sim(SCENES / f"{name}.yaml", **{"precision": "f64", "threads": 1, **options})
 
+    def test_joints(self):
+        with self.open("hand") as sim:
+            self.assertEqual((sim.joints, sim.values["torque"].shape), ({"left": 0, "right": 1}, (90, 1, 2)))
+            self.assertAlmostEqual(sim.values["torque"].data[0, 0, 1], 4 * np.radians(35))
+
     def test_facts(self):
         sim = self.open(scenes=2)
         self.assertEqual((sim.scenes, sim.particles, sim.frames, sim.objects), (2, 147, 90, ["ball"]))
