@@ -120,4 +120,8 @@ for out in x.gif x.mp4 frames; do
   [ ! -e "$folder/$out" ] || fail "$out was made"
 done
 expect 2 "" "expected one of train|val|test" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --split some
+
+# Random grasps, which a model can be trained on (docs/training.md).
+expect 0 "2 episodes, 48 frames of 4 cameras" "*" "$VPD" sim render "$scenes/grasps.yaml" -o "$folder/grasps.h5" --episodes 2 --threads 1
+expect 0 "pass" "*" "$VPD" data check "$folder/grasps.h5"
 finish
