@@ -60,12 +60,12 @@ static Status inspect_dataset(const char *path, json_t **out, Error *err) {
 
 // ---- rollouts and particles
 
-// Particles of each label, by its name: the line of label_names, else its number.
+// Particles of each label, without mirror images, by its name: the line of label_names, else its number.
 static json_t *count_labels(const RolloutFile *r) {
     const RolloutSet *set = &r->sets[0];
     size_t *counts = calloc(UINT16_MAX + 1, sizeof *counts);
     json_t *out = json_object();
-    for (size_t i = 0; counts && i < set->N; i++) counts[set->labels[i]]++;
+    for (size_t i = 0; counts && i < set->N; i++) counts[set->labels[i]] += !rollout_is_image(set, i);
     const char *line = r->label_names ? r->label_names : "";
     for (size_t label = 0; counts && label <= UINT16_MAX; label++) {
         char name[128];
@@ -136,11 +136,11 @@ static json_t *describe_rollout(const char *path, const RolloutFile *r) {
     json_t *out = json_pack(
         "{s:s s:s s:s s:s s:I s:I s:I s:f s:f s:f s:i s:i s:i s:[f,f,f] s:b s:s s:s s:s s:s s:i s:i}", "kind",
         r->steps ? "rollout" : "particles", "path", path, "generator", r->generator, "created", r->created, "particles",
-        (json_int_t)now->N, "features", (json_int_t)now->D, "steps", (json_int_t)r->steps, "time_step", r->time_step,
-        "first_time", r->time[0], "last_time", r->time[r->steps], "cameras", r->V, "height", r->H, "width", r->W,
-        "background", (double)r->background[0], (double)r->background[1], (double)r->background[2], "moving_cameras",
-        r->camera_frames > 1, "checkpoint", r->checkpoint, "checkpoint_hash", r->checkpoint_hash, "dataset", r->dataset,
-        "episode", r->episode, "first_frame", r->first_frame, "frame_stride", r->frame_stride);
+        (json_int_t)rollout_drawn(now), "features", (json_int_t)now->D, "steps", (json_int_t)r->steps, "time_step",
+        r->time_step, "first_time", r->time[0], "last_time", r->time[r->steps], "cameras", r->V, "height", r->H,
+        "width", r->W, "background", (double)r->background[0], (double)r->background[1], (double)r->background[2],
+        "moving_cameras", r->camera_frames > 1, "checkpoint", r->checkpoint, "checkpoint_hash", r->checkpoint_hash,
+        "dataset", r->dataset, "episode", r->episode, "first_frame", r->first_frame, "frame_stride", r->frame_stride);
     if (!out) return NULL;
     size_t mirrored = now->N - rollout_drawn(now);
     if (mirrored) json_object_set_new(out, "mirror_images", json_integer((json_int_t)mirrored));

@@ -33,25 +33,30 @@ static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool
 // Sets the mask of selected particles. With `if_empty: skip`, any wrong selection counts as empty, such as an unknown
 // label.
 static Status find_selected(const EditScene *scene, const Edit *edit, Mask *mask, bool *skipped, Error *err) {
-    size_t N = scene_now(scene)->N;
+    const RolloutSet *now = scene_now(scene);
+    size_t N = now->N;
+    char text[80];
     memset(mask, 1, N);
     if (!edit->select || edit->op == EDIT_COMPOSE) return STATUS_OK;
     Status status = select_evaluate(scene, edit->select, mask, err);
     if (status == STATUS_OK && mask_count(mask, N) == 0)
-        status = error_set(
-            err, STATUS_BAD_INPUT,
-            "the selection takes none of the %zu particles; with `if_empty: skip` the edit is left out instead", N);
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "the selection takes none of the %s; with `if_empty: skip` the edit is left out instead",
+                           rollout_count_text(rollout_drawn(now), N - rollout_drawn(now), text));
     *skipped = status == STATUS_BAD_INPUT && edit->if_empty;
     return *skipped ? STATUS_OK : status;
 }
 
 // Logs "remove: 192 particles of 2 labels", because a selection may match more or fewer particles than expected.
 static void log_selection(const EditScene *scene, const Edit *edit, const Mask *mask) {
-    size_t particles = mask_count(mask, scene_now(scene)->N), labels = scene_labels_in(scene, mask);
-    char text[60] = "";
-    if (!scene->log || !edit->select || edit->op == EDIT_COMPOSE) return;
-    if (labels) snprintf(text, sizeof text, " of %zu label%s", labels, labels == 1 ? "" : "s");
-    log_note(scene->log, "%s: %zu particle%s%s", edit->word, particles, particles == 1 ? "" : "s", text);
+    const RolloutSet *now = scene_now(scene);
+    size_t count[2] = {0}, labels = scene_labels_in(scene, mask);
+    char text[60] = "", counts[80];
+    bool bodies = edit->op == EDIT_SIMULATE && !edit->select && now->body; // all of them
+    if (!scene->log || edit->op == EDIT_COMPOSE || (!edit->select && !bodies && edit->op != EDIT_CLUSTER)) return;
+    if (labels && !bodies) snprintf(text, sizeof text, " of %zu label%s", labels, labels == 1 ? "" : "s");
+    for (size_t i = 0; i < now->N; i++) count[rollout_is_image(now, i)] += mask[i] && (!bodies || now->body[i] >= 0);
+    log_note(scene->log, "%s: %s%s", edit->word, rollout_count_text(count[0], count[1], counts), text);
 }
 
 static Status note(EditScene *scene, const Edit *edit, bool skipped, Error *err) {
@@ -99,7 +104,8 @@ static Status note_step(RolloutFile *file, size_t step, Error *err) {
 
 // Makes the state at `step` the present and finds all owners, before the first edit.
 static Status begin(EditScene *scene, size_t step, EditReport *report, Error *err) {
-    *report = (EditReport){.before = scene_now(scene)->N};
+    const RolloutSet *now = scene_now(scene);
+    *report = (EditReport){.before = now->N, .images_before = now->N - rollout_drawn(now)};
     rollout_surface_free(&scene->file->surface); // its numbers would be of other particles
     Status status = scene_see_shadows(scene, err);
     if (status == STATUS_OK) status = edit_take_step(scene->file, step, err);
@@ -114,7 +120,8 @@ static Status end(EditScene *scene, Status status, double start, EditReport *rep
     status = scene_cast_shadows(scene, status, err);
     if (status == STATUS_OK) status = scene_spread_labels(scene, err);
     report->edit_seconds = clock_now() - start;
-    if (status == STATUS_OK) report->after = scene_now(scene)->N;
+    const RolloutSet *now = scene_now(scene);
+    if (status == STATUS_OK) report->after = now->N, report->images_after = now->N - rollout_drawn(now);
     return status;
 }
 

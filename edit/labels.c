@@ -188,25 +188,26 @@ bool scene_label_named(const EditScene *scene, const char *name, long *out) {
     return *out >= 0;
 }
 
-Status edit_labels(const RolloutFile *file, EditLabel **out, size_t *count, Error *err) {
+Status edit_labels(const RolloutFile *file, EditLabel **out, size_t *found, Error *err) {
     const RolloutSet *now = &file->sets[0];
     const EditScene scene = {.file = (RolloutFile *)file}; // only read
     EditLabel *all = calloc(LABELS, sizeof *all);
-    *count = 0;
+    *found = 0;
     *out = all;
     if (!all) return scene_no_memory(err);
     for (size_t i = 0; now->labels && i < now->N; i++) {
         EditLabel *label = all + now->labels[i];
-        label->particles++;
+        *(rollout_is_image(now, i) ? &label->images : &label->particles) += 1;
         for (size_t c = 0; c < 3; c++) label->centre[c] += now->positions[3 * i + c];
     }
     for (int l = 0; l < LABELS; l++) {
-        if (all[l].particles == 0) continue;
+        size_t count = all[l].particles + all[l].images;
+        if (count == 0) continue;
         EditLabel label = all[l];
         label.label = l;
         scene_label_name(&scene, l, label.name);
-        for (int c = 0; c < 3; c++) label.centre[c] /= (double)label.particles;
-        all[(*count)++] = label;
+        for (int c = 0; c < 3; c++) label.centre[c] /= (double)count;
+        all[(*found)++] = label;
     }
     return STATUS_OK;
 }

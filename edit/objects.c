@@ -127,6 +127,8 @@ Status edit_cluster(EditScene *scene, const Edit *edit, const Mask *mask, Error 
     if (status == STATUS_OK) status = scene_name_labels(scene, first, (long)count, (const EditName *)names, err);
     for (size_t i = 0; status == STATUS_OK && i < now->N; i++)
         if (mask[i] && cluster[i]) now->labels[i] = (uint16_t)(first + cluster[i] - 1);
+    if (status == STATUS_OK && scene->log)
+        log_note(scene->log, "cluster: %u cluster%s found", count, count == 1 ? "" : "s");
     free(names);
     free(cluster);
     return status;

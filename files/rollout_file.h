@@ -107,8 +107,12 @@ Status rollout_drive_add(RolloutDrives *drives, int32_t body, size_t step, const
 // simulator made the particles. surface may be NULL.
 void rollout_up(const RolloutSurface *surface, const double *world_from_camera, size_t count, double up[3]);
 bool rollout_has_light(const RolloutFile *rollout);
-// Number of particles of a set without its mirror images, which come last where an episode was encoded.
+// Whether particle i is a mirror image, and the number of particles that are none. Mirror images come last where an
+// episode was encoded.
+bool rollout_is_image(const RolloutSet *set, size_t i);
 size_t rollout_drawn(const RolloutSet *set);
+// "8192 particles and 255 mirror images", without images "300 particles": how all commands count. Returns out.
+const char *rollout_count_text(size_t drawn, size_t images, char out[80]);
 // The name of a label: its line of label_names, cut to `size` bytes and to whole letters of UTF-8; "label 3" where that
 // is empty. Returns the next line.
 const char *rollout_label_line(const char *line, long label, char *out, size_t size);

@@ -89,11 +89,11 @@ assert [k["kind"] for k in kinds] == ["rollout", "data set", "run", "safetensors
 assert zipfile.ZipFile(folder + "/a.npz").testzip() is None
 with np.load(folder + "/a.npz", allow_pickle=False) as file:
     z = dict(file)
-N = kinds[0]["particles"]
+N = kinds[0]["particles"] + kinds[0].get("mirror_images", 0)
 assert z["positions"].shape == (4, N, 3) and z["positions"].dtype == np.float32 and z["moving"].dtype == bool
 assert z["features"].shape[-2:] == (N, 6) and z["world_from_camera"].shape == (1, 5, 4, 4) and (np.diff(z["time"]) > 0).all()
 assert json.loads(z["meta"].item())["episode"] == kinds[0]["episode"]
-assert sum(kinds[0]["labels"].values()) == N and np.bincount(z["labels"])[0] == kinds[0]["labels"]["background"]
+assert sum(kinds[0]["labels"].values()) == kinds[0]["particles"] and np.bincount(z["labels"][z["radius"] > 0])[0] == kinds[0]["labels"]["background"]
 assert np.allclose(kinds[0]["box_last"][0], z["positions"][3].min(0), atol=1e-6)
 
 for step in range(4):
