@@ -27,11 +27,13 @@ static const Flag flags[] = {
      .writes = "eval"},
     {.name = "json", .help = "print the same on stdout, instead of the table"},
     {.name = "plot", .value = "FILE.svg", .help = "write plots over the steps", .writes = "svg"},
-    {.name = "all-steps", .help = "a column for every step"},
+    {.name = "all", .help = "print every row: SSIM, depth, pixels at rims, each view, slopes of the motion"},
+    {.name = "all-steps", .help = "print a column for every step"},
     {.name = "pictures",
      .value = "FOLDER",
      .help = "write the predicted pictures, and sheets of them beside the truth"},
-    {.name = "motion", .help = "measure only the motion of the particles: fast, since nothing is drawn"},
+    {.name = "motion",
+     .help = "measure only the motion of the particles, and print all of it: fast, since nothing is drawn"},
     {.name = "seen", .help = "measure only pixels that an input view saw at step 0 (still scenes)"},
     {.name = "frames", .value = "FOLDER", .help = "evaluate the pictures in this folder instead of a model"},
     {.name = "stride", .value = "N", .help = "with --frames: frames per step (default 1)"},
@@ -77,10 +79,12 @@ static Status write_result(const char *temporary, void *context, Error *err) {
 
 static Status give_results(const CommandLine *line, const Report *report, Error *err) {
     const char *output = command_text(line, "output", NULL), *plot = command_text(line, "plot", NULL);
+    ReportTable table = {.all_rows = command_has(line, "all") || command_has(line, "motion"),
+                         .all_steps = command_has(line, "all-steps")};
     Result as_json = {report, report_write_json}, as_plot = {report, report_write_svg};
     Status status = STATUS_OK;
     if (command_has(line, "json")) status = report_write_json(report, stdout, err);
-    else report_print(report, command_has(line, "all-steps"), stdout);
+    else report_print(report, table, stdout);
     if (status == STATUS_OK && output) status = file_write_atomic(output, write_result, &as_json, err);
     if (status == STATUS_OK && plot) status = file_write_atomic(plot, write_result, &as_plot, err);
     return status;

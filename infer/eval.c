@@ -135,10 +135,21 @@ static Status compare_view(Evaluation *e, int step, int view, Error *err) {
 
 // ---- comparing motion
 
+// Tells the report what is missing.
+static bool can_compare_motion(Evaluation *e) {
+    const bool poses = e->info->O > 0 && e->info->object_position, masks = e->rollout.sets[0].labels;
+    char *still = e->report->still;
+    if (!poses) snprintf(still, sizeof e->report->still, "state/object_position is missing in the data");
+    if (!masks) snprintf(still, sizeof e->report->still, "masks are missing in the data");
+    if (!poses && !masks)
+        snprintf(still, sizeof e->report->still, "state/object_position and masks are missing in the data");
+    return poses && masks;
+}
+
 static void compare_motion(Evaluation *e, int step) {
     const EpisodeInfo *info = e->info;
     size_t O = (size_t)info->O, first = (size_t)e->start->start, frame = first + (size_t)(step * e->start->stride);
-    if (O == 0 || !info->object_position || !e->rollout.sets[0].labels) return;
+    if (!can_compare_motion(e)) return;
     MotionStep motion = {.particles = (int)rollout_drawn(&e->rollout.sets[0]),
                          .objects = info->O,
                          .before = rollout_positions(&e->rollout, 0),

@@ -184,6 +184,7 @@ static void write_heading(const Evaluation *e) {
     Report *report = e->report;
     snprintf(report->model, sizeof report->model, "pictures in %.480s", e->options->folder);
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
+    snprintf(report->still, sizeof report->still, "that takes a model, and these are pictures");
     split_words(e->options, report->split);
     eval_moving_words(e->how, report->moving, sizeof report->moving);
 }

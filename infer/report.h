@@ -45,6 +45,7 @@ typedef struct Report {
     ReportCell *cells;                                  // (METHOD_COUNT, GROUP_COUNT, steps+1, views)
     MotionTally *motion;                                // (METHOD_COUNT, steps+1)
     char model[512], data[512], split[64], moving[128]; // text of the heading; empty ones are left out
+    char still[96];                                     // why no motion was measured, in words; "": nothing is known
     int episodes, rollouts; // how many were measured (an episode may have several rollouts), for the heading
     IntList driven;         // objects whose motion was given and is not measured
     char analytic[256];     // how bodies were simulated, "{}"; "": they moved as the model says
@@ -88,8 +89,12 @@ typedef struct ReportVerdict {
 } ReportVerdict;
 void report_verdict(const Report *report, ReportVerdict *out);
 
-// Prints aligned text that ends with the verdict. If there are many steps, some are chosen, unless `all_steps`.
-void report_print(const Report *report, bool all_steps, FILE *out);
+typedef struct ReportTable {
+    bool all_rows;  // or else those that are compared first: PSNR beside the baselines, true motion and its error
+    bool all_steps; // or else some are chosen where there are many
+} ReportTable;
+// Prints aligned text that ends with the verdict.
+void report_print(const Report *report, ReportTable table, FILE *out);
 // Every number with its count and spread, per view and for each group of views; missing values are left out, never
 // null.
 Status report_write_json(const Report *report, FILE *out, Error *err);

@@ -53,13 +53,14 @@ static double picture_value(const Report *report, const void *what, int step) {
     return mean_value(&mean);
 }
 
-static void print_metric(const Report *report, const Columns *columns, PictureRow row, FILE *out) {
+static void print_metric(const Report *report, const Columns *columns, PictureRow row, bool all, FILE *out) {
     static const char *const names[] = {"PSNR dB", "SSIM", "depth error cm"};
     static const double scales[] = {1, 1, 100};
     static const int digits[] = {2, 3, 2};
     char name[64];
     for (int r = 0; r < REGION_COUNT; r++) {
         bool first = true;
+        if (r == REGION_RIM && !all) continue;
         row.region = (ReportRegion)r;
         for (int m = 0; m < METHOD_COUNT; m++) {
             row.method = (ReportMethod)m;
@@ -84,15 +85,15 @@ static void print_views(const Report *report, const Columns *columns, ReportGrou
     }
 }
 
-static void print_pictures(const Report *report, const Columns *columns, ReportGroup group, FILE *out) {
+static void print_pictures(const Report *report, const Columns *columns, ReportGroup group, bool all, FILE *out) {
     PictureRow row = {.group = group, .view = -1};
     if (!row_has_value(report, picture_value, &row)) return;
     print_steps(group == GROUP_INPUT ? "INPUT VIEWS" : "HELD-OUT VIEWS", columns, out);
-    for (int metric = 0; metric < METRIC_COUNT; metric++) {
+    for (int metric = 0; metric < (all ? METRIC_COUNT : METRIC_PSNR + 1); metric++) {
         row.metric = (ReportMetric)metric;
-        print_metric(report, columns, row, out);
+        print_metric(report, columns, row, all, out);
     }
-    print_views(report, columns, group, out);
+    if (all) print_views(report, columns, group, out);
 }
 
 // ---- motion
@@ -120,7 +121,7 @@ static double motion_value(const Report *report, const void *what, int step) {
     }
 }
 
-static void print_motion(const Report *report, const Columns *columns, FILE *out) {
+static void print_motion(const Report *report, const Columns *columns, bool all, FILE *out) {
     static const char *const names[] = {"true motion, cm",
                                         "error, cm",
                                         "true motion of the centre, cm",
@@ -134,11 +135,11 @@ static void print_motion(const Report *report, const Columns *columns, FILE *out
                                         "slope with offset, vertical",
                                         "correlation, horizontal",
                                         "correlation, vertical"};
-    enum { ROWS = sizeof names / sizeof *names, LENGTHS = 7 };
+    enum { ROWS = sizeof names / sizeof *names, LENGTHS = 7, FIRST = 4 };
     int first = 0;
     if (!row_has_value(report, motion_value, &first)) return;
     print_steps("MOTION OF OBJECT PARTICLES", columns, out);
-    for (int i = 0; i < ROWS; i++)
+    for (int i = 0; i < (all ? ROWS : FIRST); i++)
         print_row(report, columns, names[i], motion_value, &i, i < LENGTHS ? 100 : 1, 2, out);
     size_t unseen = 0, rejected = 0;
     for (int step = 0; step <= report->steps; step++) {
@@ -173,12 +174,12 @@ static void print_verdict(const Report *report, FILE *out) {
     fprintf(out, "\npictures  %s\nmotion    %s\nweakest   %s\n", verdict.pictures, verdict.motion, verdict.weakest);
 }
 
-void report_print(const Report *report, bool all_steps, FILE *out) {
+void report_print(const Report *report, ReportTable table, FILE *out) {
     Columns columns;
-    columns.count = report_choose_steps(report_last_step(report), all_steps, columns.step, STEPS_SHOWN);
+    columns.count = report_choose_steps(report_last_step(report), table.all_steps, columns.step, STEPS_SHOWN);
     print_heading(report, out);
-    print_pictures(report, &columns, GROUP_INPUT, out);
-    print_pictures(report, &columns, GROUP_HELDOUT, out);
-    print_motion(report, &columns, out);
+    print_pictures(report, &columns, GROUP_INPUT, table.all_rows, out);
+    print_pictures(report, &columns, GROUP_HELDOUT, table.all_rows, out);
+    print_motion(report, &columns, table.all_rows, out);
     print_verdict(report, out);
 }

@@ -18,6 +18,7 @@
 // What the sentences report: means over the predicted steps, NaN where nothing was measured.
 typedef struct Facts {
     int steps, last;                // predicted steps: requested, and measured
+    const char *still;              // why no motion was measured
     bool driven;                    // the motion of some objects was given
     bool analytic;                  // the motion is not the model's, so that training does not mend it
     double drawn;                   // PSNR of step 0, the last input frame; all pixels
@@ -47,6 +48,7 @@ static Facts find_facts(const Report *report) {
     static const ReportRegion regions[] = {REGION_MOVING, REGION_WHOLE};
     Facts f = {.steps = report->steps,
                .last = report_last_step(report),
+               .still = report->still,
                .driven = report->driven.count > 0,
                .analytic = report->analytic[0] != 0};
     Mean way = {0}, error = {0};
@@ -95,8 +97,7 @@ static void say_pictures(const Facts *f, char *out, size_t size) {
 static void say_motion(const Facts *f, char *out, size_t size) {
     if (f->steps == 0) snprintf(out, size, "not measured: no step was predicted");
     else if (!isfinite(f->way) && f->driven) snprintf(out, size, "not measured: the motion of the objects was given");
-    else if (!isfinite(f->way))
-        snprintf(out, size, "not measured: that takes a model, and state/object_position and masks in the data");
+    else if (!isfinite(f->way)) snprintf(out, size, "not measured%s%s", *f->still ? ": " : "", f->still);
     else if (f->way < MOVES_METRES)
         snprintf(out, size, "the objects move less than 1 mm; the predicted ones move by %.3g cm", 100 * f->error);
     else

@@ -2,13 +2,18 @@
 . "$VPD_SOURCE/tests/cli/common"
 . "$VPD_SOURCE/tests/cli/tiny_run"
 
-expect 0 "INPUT VIEWS" "averaged weights of step 1" "$VPD" eval "$run" "$data" --starts 2 --steps 3 -o "$folder/a.json" \
+expect 0 "INPUT VIEWS" "averaged weights of step 1" "$VPD" eval "$run" "$data" --starts 2 --steps 3 --all -o "$folder/a.json" \
   --plot "$folder/a.svg" --pictures "$folder/pictures"
 cp "$folder/stdout" "$folder/table"
 for words in "split val,test" "2 of 2 episodes" "HELD-OUT VIEWS" "copy last frame" "no dynamics" "PSNR dB, moving + rim" "depth error cm" \
   "SSIM, whole" "MOTION OF OBJECT PARTICLES" "slope, horizontal" "pixels of objects (mask)"; do
   expect_words "$words" "$folder/table" "the table"
 done
+# Without --all, those rows that are compared first; no other is printed, and none is another one.
+expect 0 "PSNR dB, moving" "" "$VPD" eval -q "$run" "$data" --starts 2 --steps 3
+grep -vxFf "$folder/table" "$folder/stdout" && fail "the short table has rows of its own"
+grep -q "SSIM\|depth\|rim\|view [0-9]\|slope" "$folder/stdout" && fail "the short table has all rows"
+[ "$(grep -c . "$folder/stdout")" -lt 35 ] || fail "the short table is long: $(cat "$folder/stdout")"
 [ "$(tail -n 3 "$folder/table" | cut -d ' ' -f 1 | tr '\n' ' ')" = "pictures motion weakest " ] || fail "no verdict at the end: $(tail -n 3 "$folder/table")"
 expect_words "copying the last frame" "$folder/table" "the verdict"
 expect_words "weakest   rendering: even the last input frame" "$folder/table" "the verdict of one training step"
@@ -19,7 +24,8 @@ expect_words "<svg" "$folder/a.svg" "the plot"
 [ "$(find "$folder/pictures" -name 'frame_*.png' | wc -l)" = 40 ] || fail "not 2 episodes x 4 steps x 5 views pictures"
 
 # The model's own pictures, read as another system's, give the model's own figures.
-expect 0 "pictures in" "" "$VPD" eval -q --frames "$folder/pictures/start_2" "$data" --starts 2 --steps 3
+expect 0 "pictures in" "" "$VPD" eval -q --frames "$folder/pictures/start_2" "$data" --starts 2 --steps 3 --all
+expect_words "motion    not measured: that takes a model, and these are pictures" "$folder/stdout" "the verdict of pictures"
 for row in "PSNR dB, whole" "SSIM, moving"; do
   [ "$(grep -A 1 "$row" "$folder/table" | grep model)" = "$(grep -A 1 "$row" "$folder/stdout" | grep model)" ] || fail "--frames: another $row"
 done
