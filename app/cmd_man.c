@@ -49,7 +49,7 @@ static void put_options(FILE *out, OptionTable table) {
         put(out, option->help);
         if (option->unit && *option->unit) fprintf(out, " In %s.", option->unit);
         fputs(" Default: ", out);
-        put(out, *option->default_text ? option->default_text : "empty");
+        put(out, options_default_words(table, option));
         fputs(".\n", out);
     }
 }

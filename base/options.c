@@ -120,6 +120,12 @@ static bool is_among(const char *const *keys, const char *key) {
     return false;
 }
 
+const char *options_default_words(OptionTable table, const Option *option) {
+    for (const OptionDefault *d = table.otherwise; d && d->key; d++)
+        if (strcmp(d->key, option->key) == 0) return d->words;
+    return *option->default_text ? option->default_text : "empty";
+}
+
 void options_print_help(OptionTable table, const char *const *keys, FILE *out) {
     const char *before = NULL; // the key printed last
     for (size_t i = 0; i < table.count; i++) {
@@ -132,7 +138,7 @@ void options_print_help(OptionTable table, const char *const *keys, FILE *out) {
         size_t section = dot ? (size_t)(dot - option->key) + 1 : 0;
         if (before && strncmp(option->key, before, section) != 0) fputc('\n', out);
         fprintf(out, "  %-34s %s\n  %34s %s; default %s\n", usage, option->help, "", expected,
-                *option->default_text ? option->default_text : "empty");
+                options_default_words(table, option));
         before = option->key;
     }
 }

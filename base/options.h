@@ -55,10 +55,16 @@ typedef struct OptionOld {
     const char *reason; // for the error that another value gets
 } OptionOld;
 
+// A default that follows from other options, in the words that help has for it.
+typedef struct OptionDefault {
+    const char *key, *words;
+} OptionDefault;
+
 typedef struct OptionTable {
     const Option *options;
     size_t count;
-    const OptionOld *old; // ended by a key of NULL; NULL: none
+    const OptionOld *old;           // ended by a key of NULL; NULL: none
+    const OptionDefault *otherwise; // the same
 } OptionTable;
 
 // Fills the whole config from the defaults of the table.
@@ -91,6 +97,8 @@ bool options_format(const Option *option, const void *config, char *out, size_t 
 size_t options_diff(OptionTable table, const void *a, const char *name_a, const void *b, const char *name_b,
                     const char *prefix, char *out, size_t size);
 
+// The default as help tells it: "empty" where it is no text.
+const char *options_default_words(OptionTable table, const Option *option);
 // keys: NULL, or those alone, NULL-terminated and in the table's order.
 void options_print_help(OptionTable table, const char *const *keys, FILE *out);
 // The known word nearest to `word` by edit distance, or NULL when none is near; also used for subcommands.

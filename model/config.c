@@ -28,7 +28,7 @@ static const Option options[] = {
     {"data.cache_mib", OPTION_REAL, AT(data.cache_mib), 0, 1e7, "MiB", "1024", NULL, "Decoded images kept in memory."},
 
     {"model.preset", OPTION_ENUM, AT(model.preset), 0, 0, "", "none", "none|tiny|small|paper|large",
-     "A set of sizes; options in a config file or by --set override it."},
+     "A set of sizes; options in a config file or by --set override it. vpd init writes small."},
     {"model.T", OPTION_INT, AT(model.T), 1, 8, "frames", "2", NULL,
      "Number of input frames; 1: still scenes, without dynamics."},
     {"model.D", OPTION_INT, AT(model.D), 4, 256, "", "16", NULL, "Features of a particle."},
@@ -84,8 +84,8 @@ static const Option options[] = {
     {"train.windows", OPTION_INT, AT(train.windows), 1, 65536, "", "32", NULL,
      "Windows in a batch of the first train.motion_steps; a window is a frame's moving bodies and where they go next."},
     {"train.rollout", OPTION_INT_LIST, AT(train.rollout), 0, 1000, "steps", "[3, 6]", NULL,
-     "Rollout lengths of the curriculum, one after the other. With gnn.graph=bodies the default is [1, 2, 3, 6],"
-     " from [0, 0.4, 0.6, 0.85]."},
+     "Rollout lengths of the curriculum, one after the other. With another gnn.graph the default is [3, 6], from "
+     "[0, 0.67]."},
     {"train.rollout_from", OPTION_REAL_LIST, AT(train.rollout_from), 0, 1, "", "[0, 0.67]", NULL,
      "Share of the steps of a phase at which each rollout length begins."},
     {"train.busy_starts", OPTION_REAL, AT(train.busy_starts), 0, 1, "", "0.5", NULL,
@@ -104,8 +104,8 @@ static const Option options[] = {
     {"train.ema", OPTION_REAL, AT(train.ema), 0, 0.9999999, "", "0.998", NULL,
      "Decay of the moving average of the weights, which evaluation uses; 0: off."},
     LOSS_TERMS(TERM_ROW){"train.motion_steps", OPTION_INT, AT(train.motion_steps), 0, 1e9, "steps", "0", NULL,
-                         "Steps at the beginning that train the dynamics alone, without pictures. With "
-                         "gnn.graph=bodies the default is seven tenths of train.steps, or 0 with train.init_motion."},
+                         "Steps at the beginning that train the dynamics alone, without pictures. With another "
+                         "gnn.graph, or with train.init_motion, the default is 0."},
     {"train.labels", OPTION_ENUM, AT(train.labels), 0, 0, "", "video", "video|states",
      "Where bodies go in windows: as the video shows, or by the poses in state/* of the data, for rigid objects."},
     {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
@@ -186,8 +186,14 @@ static const OptionOld old[] = {
     {"train.motion_particles", "0", "windows have no particles; set train.windows"},
     {NULL, NULL, NULL}};
 
-const OptionTable config_options = {options, RECORDED - DERIVED, old};
-const OptionTable config_record = {options, RECORDED, old};
+// What holds for bodies, the default of gnn.graph.
+static const OptionDefault otherwise[] = {{"train.rollout", "[1, 2, 3, 6]"},
+                                          {"train.rollout_from", "[0, 0.4, 0.6, 0.85]"},
+                                          {"train.motion_steps", "0.7 of train.steps"},
+                                          {NULL, NULL}};
+
+const OptionTable config_options = {options, RECORDED - DERIVED, old, otherwise};
+const OptionTable config_record = {options, RECORDED, old, otherwise};
 
 const ConfigLength config_lengths[CONFIG_LENGTHS] = {{"data.extent", AT(data.extent), 0},
                                                      {"gnn.length_scale", AT(gnn.length_scale), 0.05},

@@ -40,7 +40,7 @@ Status config_parse(Config *config, const char *yaml, size_t length, const char 
     bool given[CONFIG_OPTIONS_MAX] = {false};
     OptionOld gone[GONE_MAX];
     accept_in_checkpoint(gone);
-    const OptionTable table = {config_record.options, config_record.count, gone};
+    const OptionTable table = {config_record.options, config_record.count, gone, NULL};
     Status status = options_parse_yaml(table, config, yaml, length, name, given, err);
     if (status == STATUS_OK) mark(config, given, ORIGIN_CHECKPOINT);
     return status;

@@ -38,6 +38,11 @@ usual=$(options train --help)
 [ "$usual" -ge 15 ] && [ "$usual" -le 30 ] || fail "$usual options in train --help"
 [ "$(options train --help all)" -gt 60 ] && [ "$(options help train all)" -gt 60 ] || fail "train --help all lacks options"
 expect 0 '"--help all" lists every one' "" "$VPD" train --help
+# Defaults are those of the default graph, here and in the manual.
+expect 0 "default 0.7 of train.steps" "" "$VPD" train --help all
+expect_words "default [1, 2, 3, 6]" "$folder/stdout" "train --help all"
+expect_words "default [0, 0.4, 0.6, 0.85]" "$folder/stdout" "train --help all"
+expect 0 "Default: 0.7 of train.steps." "" "$VPD" man train
 
 # One sentence, harmless for a terminal whatever the user's words held.
 expect 2 "" "vpd: unknown command" "$VPD" "$(printf 'a\033[31mb\nc')"
