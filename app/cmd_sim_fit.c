@@ -208,8 +208,10 @@ static Status tell(const Work *work) {
         fit_words(&work->free, r, i, words, sizeof words);
         printf("%-24s %14.7g   %s\n", work->free.variable[i].name, start_of(work, i), words);
     }
-    printf("%s: %zu frames, residuals %.4g (%.4g at the start), %ld rollouts, %.1f s%s\n", work->out, r->frames, r->rms,
-           r->first_rms, r->calls, clock_now() - work->line->started, r->converged ? "" : "; not converged");
+    printf("%s: %zu frames, %ld rollouts, %.1f s%s\n", work->out, r->frames, r->calls,
+           clock_now() - work->line->started, r->converged ? "" : "; not converged");
+    printf("the rollout differs from the recording by %.4g%s, root mean square; at the start by %.4g\n", r->rms,
+           fit_residual_unit(work->data.kinds), r->first_rms);
     return STATUS_OK;
 }
 

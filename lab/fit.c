@@ -25,7 +25,9 @@ enum {
 #define AGAINST 1.05  // times the residuals
 #define ROUNDING 1e-6 // of the first residuals
 #define NO_BETTER 0.9 // of the first residuals
-#define BETTER 0.1    // variances of a residual by which 2 cost falls at a point worth a search of its own
+#define ROUNDED                                                                                                        \
+    32 // halves of an ulp in single precision by which its motions differ; states that are only stored in it: 1
+#define BETTER 0.1 // variances of a residual by which 2 cost falls at a point worth a search of its own
 
 const char *const fit_verdicts[FIT_VERDICTS] = {"fitted", "at its bound", "not determined"};
 
@@ -462,10 +464,20 @@ static Status minimise_all(Fit *f, size_t frames) {
     }
 }
 
+// A recording of states that was computed in single precision, and has no other noise.
+static bool only_rounded(const FitData *data, double rms) {
+    double largest = 0;
+    for (size_t i = 0; data->position && i < 3 * data->frames * data->scene->model.particles; i++)
+        largest = fmax(largest, fabs(data->position[i]));
+    const double rounding = largest / (1 << 24);
+    return data->kinds == FIT_STATES && rms > rounding && rms < ROUNDED * rounding;
+}
+
 static Status last_rms(Fit *f) {
     MinimiseSums sums = {0};
     Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
     f->result->rms = rms_of(f, sums.cost);
+    f->result->rounded = only_rounded(f->rollout.data, f->result->rms);
     f->result->no_better = f->result->rms > NO_BETTER * f->result->start_rms && f->result->rms > f->rollout.data->usual;
     return status;
 }

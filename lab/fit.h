@@ -51,6 +51,7 @@ typedef struct FitResult {
     bool converged, has_errors;
     bool jumps;      // a contact without `fade` has k_d: the motion jumps, and numbers and errors are rough
     bool many;       // more than 16 numbers from pictures: their standard errors are rough
+    bool rounded;    // states differ as rounding in single precision lets motions differ: errors are too small
     bool no_better;  // residuals are hardly lower than at the start, and larger than usual errors
     Error no_errors; // why there are none, where working them out failed
 } FitResult;

@@ -30,18 +30,33 @@ void fit_words(const FitFree *f, const FitResult *result, size_t i, char *out, s
     const FitValue *value = result->value + i;
     char number[32];
     snprintf(number, sizeof number, "%.7g", value->value);
+    if (value->verdict == FIT_UNDETERMINED) {
+        snprintf(out, size, "not determined by the recording");
+        add_names(f, value, out, size);
+        const size_t used = strlen(out);
+        snprintf(out + used, size - used, "; stays at its start, %s", number);
+        return;
+    }
     if (value->verdict == FIT_FITTED && isfinite(value->error)) snprintf(out, size, "%s +- %.2g", number, value->error);
     else snprintf(out, size, "%s", number);
-    if (value->verdict == FIT_FITTED) return;
     const size_t used = strlen(out);
-    snprintf(out + used, size - used, ", %s",
-             value->verdict == FIT_AT_BOUND ? "its bound" : "its start: not determined");
-    if (value->verdict == FIT_UNDETERMINED) add_names(f, value, out, size);
+    if (value->verdict == FIT_AT_BOUND) snprintf(out + used, size - used, ", its bound");
+}
+
+const char *fit_residual_unit(uint32_t kinds) {
+    switch (kinds) {
+    case FIT_STATES:
+    case FIT_DEPTH: return " m";
+    case FIT_COLOUR: return " of full colour";
+    case FIT_MASK: return " of a pixel";
+    default: return " usual errors";
+    }
 }
 
 bool fit_warning(const FitResult *r, int which, char *out, size_t size) {
-    const bool applies[FIT_WARNINGS] = {r->no_errors.status != STATUS_OK, r->jumps, r->no_better,
-                                        r->many && r->has_errors, !r->converged};
+    const bool applies[FIT_WARNINGS] = {
+        r->no_errors.status != STATUS_OK, r->jumps,     r->no_better, r->many && r->has_errors,
+        r->rounded && r->has_errors,      !r->converged};
     if (!applies[which]) return false;
     switch (which) {
     case 0: snprintf(out, size, "there are no standard errors: %s", r->no_errors.text); break;
@@ -61,6 +76,13 @@ bool fit_warning(const FitResult *r, int which, char *out, size_t size) {
         snprintf(
             out, size,
             "standard errors of more than 16 numbers from pictures are rough, and can be too small by a factor of two");
+        break;
+    case 4:
+        snprintf(out, size,
+                 "residuals of %.3g m are of the size of rounding in single precision, which goes on from frame to "
+                 "frame: numbers can be off by tens of their standard errors; \"precision: f64\" in a simulated "
+                 "recording's scene mends it",
+                 r->rms);
         break;
     default:
         snprintf(out, size, "the fit has not converged: its numbers%s mean little; give it more iterations",

@@ -8,8 +8,10 @@
 // One number of the result in words, "301.2 +- 0.8", "not determined (with ground.k_e); kept at 500".
 void fit_words(const FitFree *free, const FitResult *result, size_t i, char *out, size_t size);
 
+// What a root mean square of residuals of these kinds is counted in: " m", behind a number.
+const char *fit_residual_unit(uint32_t kinds);
 // What is to be known of a result, one sentence each; `which` below FIT_WARNINGS. Whether it applies.
-enum { FIT_WARNINGS = 5, FIT_WARNING_SIZE = sizeof((Error *)0)->text + 64 };
+enum { FIT_WARNINGS = 6, FIT_WARNING_SIZE = sizeof((Error *)0)->text + 64 };
 bool fit_warning(const FitResult *result, int which, char *out, size_t size);
 
 // The user's file with other numbers, and standard errors as comments at its head if the fit has finished. `x`

@@ -70,7 +70,7 @@ static void test_undetermined(void **state) {
     assert_true(r.value[0].value == 0.3 && isnan(r.value[0].error));
     assert_close(r.value[1].value, 2, 0, 1e-8);
     fit_words(&w.free, &r, 0, words, sizeof words);
-    assert_string_equal(words, "0.3, its start: not determined");
+    assert_string_equal(words, "not determined by the recording; stays at its start, 0.3");
     fit_result_free(&r);
     close_world(&w);
 

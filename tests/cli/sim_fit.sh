@@ -12,7 +12,7 @@ near() { # NAME TRUTH TOLERANCE
 
 # The example of its own head: the numbers of the file, from other starts.
 expect 0 "*" "" "$VPD" sim run "$scene" --threads 1 -o "$folder/throw.h5"
-expect 0 '"converged":true' "" "$VPD" sim fit "$scene" --data "$folder/throw.h5" -o "$folder/fitted.yaml" --plot "$folder/fit.svg" --log "$folder/fit.jsonl" --threads 1 --json -q
+expect 0 '"converged":true' "are of the size of rounding in single precision" "$VPD" sim fit "$scene" --data "$folder/throw.h5" -o "$folder/fitted.yaml" --plot "$folder/fit.svg" --log "$folder/fit.jsonl" --threads 1 --json -q
 near box.density 300 0.01
 near box.velocity.x 1.6 1e-4
 near box.velocity.y 0 1e-4
@@ -26,7 +26,7 @@ grep -q '^{"kind":"fit","step":0,"frames":[0-9]*,"rms":[0-9.e-]*,"values":{"grou
 # The fitted file runs, and fits again: its head is replaced.
 expect 0 "45 frames" "" "$VPD" sim run "$folder/fitted.yaml" --threads 1 -o "$folder/again.h5"
 cp "$folder/fitted.yaml" "$folder/other.yaml"
-expect 0 "fitted, standard error" "" "$VPD" sim fit "$folder/fitted.yaml" --data "$folder/throw.h5" --free ground.mu -o "$folder/other.yaml" --threads 1 -q
+expect 0 " m, root mean square; at the start by " "*" "$VPD" sim fit "$folder/fitted.yaml" --data "$folder/throw.h5" --free ground.mu -o "$folder/other.yaml" --threads 1 -q
 [ "$(grep -c '^# Fitted by' "$folder/other.yaml")" = 1 ] && [ "$(grep -c '^#: ' "$folder/other.yaml")" = 1 ] || fail "the head of an earlier fit stays: $(head -9 "$folder/other.yaml")"
 cmp -s <(grep -v '^#' "$scene" | tr -d '0-9.e-') <(grep -v '^#' "$folder/fitted.yaml" | tr -d '0-9.e-') || fail "the fitted file differs in more than numbers"
 
@@ -34,13 +34,13 @@ cmp -s <(grep -v '^#' "$scene" | tr -d '0-9.e-') <(grep -v '^#' "$folder/fitted.
 sed 's/^frames: .*/frames: 30\ncameras: 1\npicture: {size: [16, 12]}\nlights: [{direction: [1, -1, 2], shadow: no}]/' "$scene" >"$folder/short.yaml"
 expect 0 "*" "" "$VPD" sim render "$folder/short.yaml" -o "$folder/short_data.h5"
 expect 0 "*" "the fit has not converged: its numbers and standard errors mean little" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --iterations 1 --threads 1 --json -q
-grep -q '"warnings":\["the fit has not converged: ' "$folder/stdout" || fail "nothing is said of one step: $(cat "$folder/stdout")"
+grep -q '"warnings":\[.*"the fit has not converged: ' "$folder/stdout" || fail "nothing is said of one step: $(cat "$folder/stdout")"
 resumed=$(number box.velocity.x value)
 head -n 1 "$folder/short_fit.yaml" | grep -q ', 31 frames, not converged; ' || fail "the file begins $(head -n 1 "$folder/short_fit.yaml")"
-expect 0 '"converged":true' "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --resume --log "$folder/fit.jsonl" --threads 1 --json -q # the older log is replaced
+expect 0 '"converged":true' "*" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --resume --log "$folder/fit.jsonl" --threads 1 --json -q # the older log is replaced
 near box.velocity.x 1.6 1e-5
 awk -v a="$(number box.velocity.x start)" -v b="$resumed" 'BEGIN { exit !(b != 0 && a - b < 1e-6 && b - a < 1e-6) }' || fail "started at $(number box.velocity.x start), not $resumed"
-grep -q '"warnings":\[\]' "$folder/stdout" || fail "a fit that went on warns: $(cat "$folder/stdout")"
+grep -q '"warnings":\[.*not converged' "$folder/stdout" && fail "a fit that went on warns: $(cat "$folder/stdout")"
 cp "$folder/short_fit.yaml" "$folder/short_kept.yaml"
 expect 2 "" "short_fit.yaml: was fitted with other numbers than those that are free now" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity.x -o "$folder/short_fit.yaml" --resume
 cmp -s "$folder/short_fit.yaml" "$folder/short_kept.yaml" || fail "a refused fit changed its file"
@@ -65,8 +65,8 @@ expect 2 "" "frame_0002.png: this file exists and is not a PNG picture;" "$VPD" 
 
 # What the recording does not determine stays at its start.
 sed 's/^frames: .*/frames: 4/; s/to: 9/to: 4/' "$scene" >"$folder/air.yaml"
-expect 0 "its start: not determined" "" "$VPD" sim fit "$folder/air.yaml" --data "$folder/throw.h5" -o "$folder/air_fit.yaml" --free ground.mu --free box.velocity --threads 1 -q
-grep -q "ground.mu = 0.7, its start: not determined" "$folder/air_fit.yaml" || fail "mu is guessed: $(head -4 "$folder/air_fit.yaml")"
+expect 0 "not determined by the recording; stays at its start, 0.7" "*" "$VPD" sim fit "$folder/air.yaml" --data "$folder/throw.h5" -o "$folder/air_fit.yaml" --free ground.mu --free box.velocity --threads 1 -q
+grep -q "ground.mu = not determined by the recording; stays at its start, 0.7" "$folder/air_fit.yaml" || fail "mu is guessed: $(head -4 "$folder/air_fit.yaml")"
 
 # A recording of another scene with as many particles: nothing fits, and this is said.
 sed 's/position: .*/position: [3, 0, 4]/' "$folder/short.yaml" >"$folder/elsewhere.yaml"
