@@ -352,7 +352,8 @@ static void print_model(const Trainer *t) {
     const Log *log = t->options->log;
     log_note(log, "%zu weights on %s; %d training episodes", parameters_element_count(&t->model->parameters),
              t->device->name, t->data.episode_count);
-    if (log && !log->quiet) lengths_print(&t->config, "", log->out);
+    if (log && !log->quiet && !t->options->dry_run) // a dry run's result has them
+        lengths_print(&t->config, "", log->out);
 }
 
 // Opens data, builds the model, and checks the input of validation, before anything slow.

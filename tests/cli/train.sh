@@ -83,6 +83,7 @@ expect 0 "" "*" motion -o "$folder/unturned" --set train.turn=none
 # Other uses.
 expect 0 "seconds_per_step" "*" train --dry-run
 expect 0 "seconds_per_step" "; 8 steps with pictures: " "$VPD" train "$folder/config.yaml" -d "$data" --threads 2 --dry-run -o "$folder/dry"
+[ "$(cat "$folder/stdout" "$folder/stderr" | grep -c "^data.extent ")" = 1 ] || fail "a dry run does not print lengths once: $(cat "$folder/stdout" "$folder/stderr")"
 [ -e "$folder/dry" ] && fail "a dry run left something behind"
 # What a run refuses, a dry run refuses.
 dry() { "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 --dry-run -o "$1"; }
