@@ -108,13 +108,16 @@ static bool is_host_address(uint64_t word) {
     return mincore(reinterpret_cast<void *>(word / PAGE * PAGE), 1, &in_core) == 0;
 }
 
+// Half of an address may be left over beside a flag or a number of 32 bits, which stays.
 void cuda_on_cpu_hide_host(void *argument, size_t bytes) {
-    const uint64_t nowhere = 0xdead00000000; // a processor has no such address
+    const uint64_t nowhere = 0xdead00000000; // a processor has no such addresses
     uint64_t word;
     for (char *at = static_cast<char *>(argument), *end = at + bytes / sizeof word * sizeof word; at < end;
          at += sizeof word) {
         memcpy(&word, at, sizeof word);
-        if (is_host_address(word)) memcpy(at, &nowhere, sizeof nowhere);
+        if (!is_host_address(word)) continue;
+        word = (word & UINT32_MAX) | nowhere;
+        memcpy(at, &word, sizeof word);
     }
 }
 
