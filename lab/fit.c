@@ -25,8 +25,9 @@ enum {
 #define AGAINST 1.05  // times the residuals
 #define ROUNDING 1e-6 // of the first residuals
 #define NO_BETTER 0.9 // of the first residuals
-#define ROUNDED                                                                                                        \
-    32 // halves of an ulp in single precision by which its motions differ; states that are only stored in it: 1
+// Halves of an ulp in single precision by which motions that are computed in it differ; states that are only stored in
+// it differ by 1.
+#define ROUNDED 32
 #define BETTER 0.1 // variances of a residual by which 2 cost falls at a point worth a search of its own
 
 const char *const fit_verdicts[FIT_VERDICTS] = {"fitted", "at its bound", "not determined"};
