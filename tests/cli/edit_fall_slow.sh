@@ -6,7 +6,7 @@
 carried=$VPD_SOURCE/demo/carried.h5
 rest="throw: {label: [1, 2], velocity: [0, 0, 0], gravity: [0, 0, -9.81], replace: true}"
 height() { # FILE, of label 1 in millimetres
-  "$VPD" edit "$1" --show-labels | awk '$1 == "label" && $2 == 1 {printf "%d", 1000 * $8}'
+  "$VPD" edit "$1" --show-labels | sed -n 's/^label *1 .*centre *[-0-9.]* *[-0-9.]* *\([-0-9.]*\) .*/\1/p' | awk '{printf "%d", 1000 * $1}'
 }
 falls() { # EDIT: then thrown from rest, the fall of label 1 in six steps
   expect 0 "*" "" "$VPD" edit -q "$folder/seen.h5" --do "$1" --do "$rest" -o "$folder/rest.h5"

@@ -100,11 +100,12 @@ static bool is_device_memory(const void *at, size_t bytes) {
     return offset + bytes <= piece->first + piece->second;
 }
 
-// Numbers are hardly ever taken for one: half of those that programs have are below 2^32, and doubles above 2^47.
+// Heaps, libraries and stacks of the host lie above `lowest`, and shadows of sanitizers below. Numbers are hardly ever
+// taken for an address: two of 32 bits side by side are where the second is above 20,479, and doubles are above 2^47.
 static bool is_host_address(uint64_t word) {
-    uint64_t first = reinterpret_cast<uint64_t>(memory.base);
+    const uint64_t lowest = 0x500000000000, first = reinterpret_cast<uint64_t>(memory.base);
     unsigned char in_core;
-    if (word >> 32 == 0 || word >> 47 || (memory.base && word - first < REGION)) return false;
+    if (word < lowest || word >> 47 || (memory.base && word - first < REGION)) return false;
     return mincore(reinterpret_cast<void *>(word / PAGE * PAGE), 1, &in_core) == 0;
 }
 
