@@ -165,7 +165,7 @@ static Status hang(const ArgumentReader *reader, SceneHead *head, const Joint *j
     return status;
 }
 
-// `at` and `arm` metres along the axis and across it. How the direction across is chosen does not matter.
+// So many metres along the axis and across it. How the direction across is chosen does not matter.
 static void place_of(const Joint *joint, double along, double across, double out[3]) {
     const double *axis = joint->axis;
     double side[3] = {0}, way[3];
