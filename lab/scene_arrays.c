@@ -126,25 +126,11 @@ static void fill_spring(SimScene *scene, const Stiffness *springs, size_t spring
     scene->values.of[SIM_SPRING_KD][spring] = springs->k_d;
 }
 
-// Angle between the triangles in the rest pose, 0 when flat, as the simulator measures it.
-static double hinge_angle(const double *rest, const int32_t v[4]) {
-    double d[4][3], e[3], n1[3], n2[3], across[3];
-    vector_between(rest, v[0], v[2], d[0]);
-    vector_between(rest, v[0], v[3], d[1]);
-    vector_between(rest, v[1], v[3], d[2]);
-    vector_between(rest, v[1], v[2], d[3]);
-    vector_between(rest, v[2], v[3], e);
-    vector_cross(d[0], d[1], n1);
-    vector_cross(d[2], d[3], n2);
-    vector_cross(n2, n1, across);
-    return atan2(vector_dot(across, e) / sqrt(vector_dot(e, e)), vector_dot(n1, n2));
-}
-
 static void fill_hinge(SimScene *scene, const Stiffness *bending, size_t hinge, const int32_t v[4]) {
     memcpy((int32_t *)scene->model.hinge + 4 * hinge, v, 4 * sizeof *v);
     scene->values.of[SIM_HINGE_KE][hinge] = bending->k_e;
     scene->values.of[SIM_HINGE_KD][hinge] = bending->k_d;
-    scene->values.of[SIM_HINGE_ANGLE][hinge] = hinge_angle(scene->values.of[SIM_REST], v);
+    scene->values.of[SIM_HINGE_ANGLE][hinge] = rest_hinge(scene->values.of[SIM_REST], v).angle;
 }
 
 static void fill_elements(SimScene *scene, const Part *part, const SceneObject *object, const MeshEdge *edges,

@@ -50,8 +50,9 @@ typedef struct SimTouch {
     float gap;        // metres
 } SimTouch;
 
-// Faces of a body that were nearest to a particle, when both bodies had moved so many metres: the nearest first, -1
-// behind the last, with their distances. All others are farther than the last distance.
+// The faces of a body that were nearest to a particle in an earlier step, the nearest first and -1 behind the last,
+// with their distances. All others were farther than the last distance. `moved` is the sum of SimTouching.moved of both
+// bodies then.
 enum { SIM_LISTED = 8 };
 typedef struct SimListed {
     int32_t face[SIM_LISTED];
@@ -89,7 +90,7 @@ typedef struct SimTouching {
     double *clear;         // (points, SIM_TOUCHES) no touch before both bodies have moved so far; NULL: not known
     SimListed *listed;     // (points, SIM_TOUCHES); not on a GPU
     double *speed, *moved; // (bodies) the largest of a particle in m/s, and metres of all steps so far
-    double *fitted;        // (bodies) of these, when the trees were fitted; NULL: in this step
+    double *fitted;        // (bodies) `moved` when the trees were fitted; NULL: they are fitted in each step
     double *angle;         // (bodies) by which a rigid body turned in the last step; NULL: not known
     void *part;            // (rows, SIM_TOUCHES, 4, SIM_RECORD) of the vertices of sim_touch_vertices: forces; or what
                            // an adjoint adds to dLoss/d(record)

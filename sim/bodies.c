@@ -97,8 +97,8 @@ static void add_groups(Surfaces *s, int32_t count, int32_t *group, int32_t *grou
     s->groups += (size_t)*groups;
 }
 
-// Metres at rest between the two planes that touch a closed body on both sides along the normal of one of its faces, at
-// least over so many of them. Unlike the body's box, it does not grow when the body turns.
+// Metres through a closed body at rest along the normal of a face, where that is least; of many faces, some are looked
+// at. Unlike the body's box, it does not grow when the body turns.
 static double thickness(const int32_t *face, size_t faces, const double *rest) {
     enum { LOOKED_AT = 128 };
     double thin = INFINITY;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/controls.h"
 
+#include "sim/pack.h"
+
 #include <string.h>
 
-// The field of an element that a control adds to; none of springs.
-static const struct {
-    SimValue value;
-    size_t fields, field;
-} added[SIM_KINDS] = {[SIM_KIND_TET] = {SIM_ACTIVATION, 14, 13}, [SIM_KIND_HINGE] = {SIM_TORQUE, 5, 4}};
+// The field of an element that a control adds to, its last; nothing is added to springs.
+static const SimValue added[SIM_KINDS] = {
+    [SIM_KIND_SPRING] = SIM_VALUES, [SIM_KIND_TET] = SIM_ACTIVATION, [SIM_KIND_HINGE] = SIM_TORQUE};
 
 const double *sim_element_control(const SimRun *run, int kind) {
     return kind == SIM_KIND_TET ? run->activation : kind == SIM_KIND_HINGE ? run->torque : NULL;
 }
 
 double *sim_element_control_gradient(const SimValues *gradient, int kind) {
-    return added[kind].fields ? gradient->of[added[kind].value] : NULL;
+    return added[kind] < SIM_VALUES ? gradient->of[added[kind]] : NULL;
 }
 
 size_t sim_element_control_bytes(const Sim *sim, int kind) {
-    const size_t lanes = added[kind].fields ? sim->topology.lanes : 0;
+    const size_t lanes = added[kind] < SIM_VALUES ? sim->topology.lanes : 0;
     return sim->topology.blocks[kind] * lanes * (size_t)sim->backend->real_bytes;
 }
 
@@ -86,8 +86,9 @@ void sim_pack_controls(const Sim *sim, const SimRun *run, size_t c, int thread) 
     for (int k = 0; k < SIM_KINDS; k++) {
         size_t first, last;
         const double *all = sim_element_control(run, k);
+        if (!all) continue;
         own_elements(sim, thread, k, &first, &last);
-        for (size_t i = first; i < last && all; i++)
+        for (size_t i = first; i < last; i++)
             sim_put(sim, sim->control[k], i,
                     all[c * sim->topology.elements[k] + (size_t)sim->topology.element_of[k][i]]);
     }
@@ -99,11 +100,11 @@ void sim_unpack_vertex_controls(const Sim *sim, const SimValues *gradient, size_
 }
 
 static void unpack_elements(const Sim *sim, int kind, double *out, double *sum, int thread) {
+    const size_t fields = sim_element_fields[kind];
     size_t first, last;
     own_elements(sim, thread, kind, &first, &last);
     for (size_t i = first; i < last; i++) {
-        const size_t at = sim_field(sim, added[kind].fields, added[kind].field, i),
-                     row = (size_t)sim->topology.element_of[kind][i];
+        const size_t at = sim_field(sim, fields, fields - 1, i), row = (size_t)sim->topology.element_of[kind][i];
         out[row] = sim_get(sim, sim->back.element[kind], at);
         if (sum) sum[row] += out[row];
         sim_put(sim, sim->back.element[kind], at, 0);

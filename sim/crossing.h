@@ -121,26 +121,46 @@ SIM_ELEMENT void sim_group_beside(const real *group, const real *box, real besid
     }
 }
 
+// Goes through the elements of a tree whose boxes come within `reach` metres of a box.
+typedef struct SimWalk {
+    SimTree tree;
+    const real *around;
+    real reach;
+    int32_t stack[SIM_STACK], depth;
+} SimWalk;
+
+SIM_ELEMENT void sim_walk_begin(SimTree tree, const real *around, real reach, SimWalk *walk) {
+    walk->tree = tree;
+    walk->around = around;
+    walk->reach = reach;
+    walk->stack[0] = 0;
+    walk->depth = 1;
+}
+
+// The next element, counted from the tree's first; -1: there is none.
+SIM_ELEMENT int32_t sim_walk_next(SimWalk *walk) {
+    while (walk->depth > 0) {
+        const int32_t node = walk->stack[--walk->depth], f = node - walk->tree.groups;
+        real beside[SIM_BRANCHES];
+        if (f >= walk->tree.count) continue; // the state is not finite
+        if (f >= 0) return f;
+        sim_group_beside(walk->tree.group + (size_t)node * SIM_GROUP, walk->around, beside);
+        for (int c = SIM_BRANCHES - 1; c >= 0; c--) { // the first is on top
+            walk->stack[walk->depth] = SIM_BRANCHES * node + 1 + c;
+            walk->depth += beside[c] <= walk->reach;
+        }
+    }
+    return -1;
+}
+
 // Adds the touches of edge e with edges of a body to those that there are; returns how many there are then.
 SIM_ELEMENT int32_t sim_touch_edges(const SimTouching *t, const SimBody *body, const real *records, const int32_t *e,
                                     const real *around, real deepest, SimTouch *touch, int32_t touches) {
-    const SimTree tree = sim_edge_tree(t, body);
-    const real reach = num_max(deepest, (real)t->reach) + sim_stale(t, body);
-    int32_t stack[SIM_STACK], depth = 0;
-    stack[depth++] = 0;
-    while (depth > 0 && touches < SIM_TOUCHES) {
-        const int32_t node = stack[--depth], f = node - tree.groups;
-        if (f < 0) {
-            real beside[SIM_BRANCHES];
-            sim_group_beside(tree.group + (size_t)node * SIM_GROUP, around, beside);
-            for (int c = SIM_BRANCHES - 1; c >= 0; c--) { // the first is on top
-                stack[depth] = SIM_BRANCHES * node + 1 + c;
-                depth += beside[c] <= reach;
-            }
-            continue;
-        }
-        if (f >= tree.count) continue; // the state is not finite
-        const int32_t *other = tree.element + (size_t)f * (size_t)tree.stride;
+    int32_t f;
+    SimWalk walk;
+    sim_walk_begin(sim_edge_tree(t, body), around, num_max(deepest, (real)t->reach) + sim_stale(t, body), &walk);
+    while (touches < SIM_TOUCHES && (f = sim_walk_next(&walk)) >= 0) {
+        const int32_t *other = walk.tree.element + (size_t)f * (size_t)walk.tree.stride;
         if (!sim_edges_touch(t, records, e, other, deepest, &touch[touches])) continue;
         touch[touches++].face = body->edge + f;
     }

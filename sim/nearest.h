@@ -73,7 +73,8 @@ SIM_ELEMENT bool sim_boxes_meet(const real *a, const real *b, real reach) {
 
 SIM_ELEMENT const real *sim_place(const real *records, int32_t vertex) { return records + (size_t)vertex * SIM_RECORD; }
 
-// Squared distance and nearest point of a face. One function on a CPU too, so that who asks changes no rounding.
+// Squared distance and nearest point of a face. It is not inlined on a CPU, where copies of it could round differently:
+// a search and a list of near faces (SimListed) must choose the same face.
 #ifdef __CUDACC__
 SIM_ELEMENT
 #else

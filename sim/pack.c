@@ -8,7 +8,7 @@
 
 // Vectors of each packed struct (sim/spring.h, ..).
 enum { TET_VOLUME = 9, VERTEX_FIELDS = 4, CONTACT_FIELDS = 6, CONTACT_MARGIN = 4, CONTACT_RAMP = 5, HINGE_LENGTH = 3 };
-static const size_t element_fields[SIM_KINDS] = {[SIM_KIND_SPRING] = 3, [SIM_KIND_TET] = 14, [SIM_KIND_HINGE] = 5};
+const size_t sim_element_fields[SIM_KINDS] = {[SIM_KIND_SPRING] = 3, [SIM_KIND_TET] = 14, [SIM_KIND_HINGE] = 5};
 
 // Parameters that are one field of an element.
 static const struct {
@@ -26,7 +26,7 @@ enum { FIELDS = sizeof fields / sizeof *fields, CONTACT_VALUES = 4 }; // SIM_CON
 static size_t vector_bytes(const Sim *sim) { return sim->topology.lanes * (size_t)sim->backend->real_bytes; }
 
 size_t sim_element_bytes(const Sim *sim, int kind) {
-    return sim->topology.blocks[kind] * element_fields[kind] * vector_bytes(sim);
+    return sim->topology.blocks[kind] * sim_element_fields[kind] * vector_bytes(sim);
 }
 
 size_t sim_vertex_bytes(const Sim *sim) { return sim->topology.vertex_blocks * VERTEX_FIELDS * vector_bytes(sim); }
@@ -69,7 +69,7 @@ static void pack_fields(Sim *sim, const SimValues *values) {
     for (int k = 0; k < FIELDS; k++) {
         const SimKind kind = fields[k].kind;
         for (size_t i = 0; i < sim->topology.elements[kind]; i++)
-            sim_put(sim, sim->packed.element[kind], sim_field(sim, element_fields[kind], fields[k].field, i),
+            sim_put(sim, sim->packed.element[kind], sim_field(sim, sim_element_fields[kind], fields[k].field, i),
                     value_at(values, fields[k].value, (size_t)sim->topology.element_of[kind][i]));
     }
 }
@@ -105,7 +105,7 @@ static void pack_hinge_lengths(Sim *sim) {
         const int32_t *particles =
             particles_of(sim, SIM_KIND_HINGE, sim->topology.element_of[SIM_KIND_HINGE][i], &scene);
         sim_put(sim, sim->packed.element[SIM_KIND_HINGE],
-                sim_field(sim, element_fields[SIM_KIND_HINGE], HINGE_LENGTH, i),
+                sim_field(sim, sim_element_fields[SIM_KIND_HINGE], HINGE_LENGTH, i),
                 rest_edge(sim->rest + 3 * scene * sim->model.particles, particles[2], particles[3], NULL));
     }
 }
@@ -215,7 +215,7 @@ static void unpack_fields(const Sim *sim, const SimValues *gradient) {
         double *out = gradient->of[fields[k].value];
         for (size_t i = 0; i < sim->topology.elements[kind] && out; i++)
             out[sim->topology.element_of[kind][i]] =
-                sim_get(sim, sim->back.element[kind], sim_field(sim, element_fields[kind], fields[k].field, i));
+                sim_get(sim, sim->back.element[kind], sim_field(sim, sim_element_fields[kind], fields[k].field, i));
     }
 }
 
@@ -264,7 +264,7 @@ static void unpack_rest(const Sim *sim, double *out) {
         size_t scene;
         const int32_t *p = particles_of(sim, SIM_KIND_HINGE, sim->topology.element_of[SIM_KIND_HINGE][i], &scene);
         double g = sim_get(sim, sim->back.element[SIM_KIND_HINGE],
-                           sim_field(sim, element_fields[SIM_KIND_HINGE], HINGE_LENGTH, i)),
+                           sim_field(sim, sim_element_fields[SIM_KIND_HINGE], HINGE_LENGTH, i)),
                along[3];
         rest_edge(sim->rest + 3 * scene * N, p[2], p[3], along);
         for (size_t c = 0; c < 3; c++) {

@@ -5,6 +5,7 @@
 
 #include "sim/solver.h"
 
+extern const size_t sim_element_fields[SIM_KINDS]; // reals of a lane of SimSpring, SimTet and SimHinge
 // Bytes of the packed arrays.
 size_t sim_element_bytes(const Sim *sim, int kind);
 size_t sim_vertex_bytes(const Sim *sim);

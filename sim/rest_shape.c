@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#ifndef VPD_DOUBLE
+#define VPD_DOUBLE // of sim/hinge.h: the rest pose is in double for either precision of the simulation
+#endif
 #include "sim/rest_shape.h"
 
 #include "base/vector.h"
+#include "sim/hinge.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 bool rest_shape_of(const double *rest, const int32_t particles[4], RestShape *out) {
     double e[3][3], longest = 0;
@@ -44,21 +49,12 @@ double rest_edge(const double *rest, int32_t a, int32_t b, double along[3]) {
     return length;
 }
 
-double rest_hinge(const double *rest, const int32_t particles[4], double d[4][3]) {
-    double h[3], side[2][3], N[3];
-    const double length = rest_edge(rest, particles[2], particles[3], h);
-    for (int c = 0; c < 3; c++) d[2][c] = d[3][c] = 0;
-    for (int k = 0; k < 2; k++) {
-        vector_between(rest, particles[k], particles[2], side[k]);
-        vector_between(rest, particles[k], particles[3], side[1 - k]);
-        vector_cross(side[0], side[1], N);
-        const double square = fmax(vector_dot(N, N), 1e-60);
-        const double to = -vector_dot(side[1 - k], h), from = vector_dot(side[k], h);
-        for (int c = 0; c < 3; c++) {
-            d[k][c] = length * N[c] / square;
-            d[2][c] += to * N[c] / square;
-            d[3][c] += from * N[c] / square;
-        }
-    }
-    return length;
+RestHinge rest_hinge(const double *rest, const int32_t particles[4]) {
+    double x[4][3];
+    SimHingeState state;
+    for (int j = 0; j < 4; j++) memcpy(x[j], rest + 3 * particles[j], sizeof x[j]);
+    sim_hinge_frame(x, &state);
+    RestHinge out = {.angle = sim_hinge_angle(&state), .length = state.e};
+    memcpy(out.gradient, state.d, sizeof out.gradient);
+    return out;
 }

@@ -22,7 +22,10 @@ void rest_shape_adjoint(const double *rest, const int32_t particles[4], const do
 // |rest[b] - rest[a]|, and its direction (may be NULL).
 double rest_edge(const double *rest, int32_t a, int32_t b, double along[3]);
 
-// The gradient of a hinge's angle (sim/hinge.h); its edge's length.
-double rest_hinge(const double *rest, const int32_t particles[4], double d[4][3]);
+// A hinge (sim/hinge.h): its angle, the gradient of that, and its edge's length.
+typedef struct RestHinge {
+    double angle, gradient[4][3], length;
+} RestHinge;
+RestHinge rest_hinge(const double *rest, const int32_t particles[4]);
 
 #endif

@@ -93,13 +93,14 @@ static void resist_spring(const Shape *s, const Action *by, size_t e, double rat
 static void resist_hinge(const Shape *s, const Action *by, size_t e, double rate, const double motion[6],
                          double out[6]) {
     const int32_t *corner = by->model->hinge + 4 * e;
-    double d[4][3], r[3], slope[6] = {0};
-    rate *= both(by, corner, 4) * rest_hinge(s->load->place, corner, d);
+    const RestHinge hinge = rest_hinge(s->load->place, corner);
+    double r[3], slope[6] = {0};
+    rate *= both(by, corner, 4) * hinge.length;
     for (int j = 0; j < 4; j++) {
         if (!is_of(by, corner[j])) continue;
         arm_of(s, corner[j], r);
-        rigid_add(1, d[j], slope);
-        rigid_add_cross(1, r, d[j], slope + 3);
+        rigid_add(1, hinge.gradient[j], slope);
+        rigid_add_cross(1, r, hinge.gradient[j], slope + 3);
     }
     rate *= vector_dot(slope, motion) + vector_dot(slope + 3, motion + 3);
     for (int a = 0; a < 6; a++) out[a] += rate * slope[a];

@@ -178,23 +178,13 @@ static bool pierces(const int32_t *face, const real *records, const real *a, con
 // In the order of the way. A face that is left out makes two sections one, of which the middle is looked at.
 static size_t list_pierced(const SimTouching *t, const SimBody *body, const real *records, const real *a, const real *b,
                            const real *around, real rounding, real way[PIERCED_MOST]) {
-    const SimTree tree = sim_face_tree(t, body);
-    int32_t stack[SIM_STACK], depth = 0;
     size_t count = 0;
-    stack[depth++] = 0;
-    while (depth > 0 && count < PIERCED_MOST) {
-        const int32_t node = stack[--depth], f = node - tree.groups;
-        if (f < 0) {
-            real beside[SIM_BRANCHES];
-            sim_group_beside(tree.group + (size_t)node * SIM_GROUP, around, beside);
-            for (int c = 0; c < SIM_BRANCHES; c++) {
-                stack[depth] = SIM_BRANCHES * node + 1 + c;
-                depth += beside[c] <= rounding + sim_stale(t, body);
-            }
-            continue;
-        }
+    int32_t f;
+    SimWalk walk;
+    sim_walk_begin(sim_face_tree(t, body), around, rounding + sim_stale(t, body), &walk);
+    while (count < PIERCED_MOST && (f = sim_walk_next(&walk)) >= 0) {
         real at;
-        if (f >= tree.count || !pierces(tree.element + 3 * f, records, a, b, rounding, &at)) continue;
+        if (!pierces(walk.tree.element + 3 * f, records, a, b, rounding, &at)) continue;
         size_t i = count++;
         for (; i > 0 && way[i - 1] > at; i--) way[i] = way[i - 1];
         way[i] = at;
