@@ -85,6 +85,8 @@ static Status give_results(const CommandLine *line, const SelfTest *test, json_t
 // The file is opened before the minutes that the tests take. It may be /dev/stdout.
 static Status open_output(const CommandLine *line, FILE **out, Error *err) {
     const char *path = command_text(line, "output", NULL);
+    Status status = path ? file_make_parent(path, err) : STATUS_OK;
+    if (status != STATUS_OK) return status;
     *out = path ? fopen(path, "w") : NULL;
     return path && !*out ? file_error(err, path, "write", errno) : STATUS_OK;
 }

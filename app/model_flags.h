@@ -36,7 +36,7 @@ Status command_size(const CommandLine *line, int *H, int *W, Error *err);
 Status command_box(const CommandLine *line, const char *flag, double box[6], bool *given, Error *err);
 // The MAP of --analytic, "{}" without one; NULL: the flag was not given. STATUS_BAD_INPUT: the edit does not take it.
 Status command_analytic(const CommandLine *line, const char **out, Error *err);
-// A file that could be written there; nothing is left behind.
+// Can a file be written there? Makes its folder; nothing else is left behind.
 Status command_check_writable(const char *path, Error *err);
 // For commands that take "CHECKPOINT DATA": after bad input, says so where the first argument is the data and the
 // second the checkpoint. Returns `status`.

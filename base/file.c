@@ -95,6 +95,7 @@ Status file_draft_begin(FileDraft *draft, const char *path, Error *err) {
     enum { TRIES = 1000 };
     draft->temporary[0] = 0;
     Status status = check_target(path, err);
+    if (status == STATUS_OK) status = file_make_parent(path, err);
     if (status != STATUS_OK) return status;
     int code = EEXIST;
     // A killed process may have left its temporary file, and process numbers are reused.

@@ -33,8 +33,9 @@ bool file_is_folder(const char *path);
 
 // ---- writing
 
-// An unfinished file. `temporary` exists, is empty and lies in the folder of `path`; write to it by name, close it,
-// then commit. Zero-initialised is empty; abandon accepts that, and does nothing after a commit.
+// An unfinished file. `temporary` exists, is empty and lies in the folder of `path`, which is made if it does not
+// exist; write to it by name, close it, then commit. Zero-initialised is empty; abandon accepts that, and does nothing
+// after a commit.
 typedef struct FileDraft {
     char path[FILE_PATH_SIZE], temporary[FILE_PATH_SIZE];
 } FileDraft;

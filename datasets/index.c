@@ -132,7 +132,6 @@ const char *index_save(const IndexPlaces *places, const Index *index, Error *err
         const char *path = places->path[i];
         Error *why = i == 0 ? err : &later;
         if (!path[0]) continue;
-        if (i > 0 && file_make_parent(path, why) != STATUS_OK) continue;
         if (file_write_bytes(path, index->bytes, index->size, why) == STATUS_OK) return path;
     }
     return NULL;

@@ -33,14 +33,13 @@ void eval_pictures_free(EvalPictures *pictures) {
 
 // ---- in files
 
-// Path FOLDER/start_S/EPISODE/view_V/NAME_FFFF.png; creates its folder.
+// Path FOLDER/start_S/EPISODE/view_V/NAME_FFFF.png.
 static Status picture_path(const EvalSheet *sheet, int view, int step, const char *name, char path[FILE_PATH_SIZE],
                            Error *err) {
     const RolloutFile *r = sheet->rollout;
     int n = snprintf(path, FILE_PATH_SIZE, "%s/start_%d/%s/view_%d/%s_%04d.png", sheet->folder, r->first_frame,
                      r->episode, view, name, r->first_frame + step * r->frame_stride);
-    if (n >= FILE_PATH_SIZE) return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", sheet->folder);
-    return file_make_parent(path, err);
+    return n < FILE_PATH_SIZE ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", sheet->folder);
 }
 
 static Status write_colour(const EvalSheet *sheet, int view, int step, const uint8_t *rgb, Error *err) {

@@ -161,7 +161,6 @@ static Status sample(RolloutWorkspace *workspace, const TrainData *data, int epi
 static Status write_into(const RolloutFile *rollout, const char *folder, const char *name, Error *err) {
     char path[FILE_PATH_SIZE];
     Status status = file_join(path, sizeof path, folder, name, err);
-    if (status == STATUS_OK) status = file_make_parent(path, err);
     return status == STATUS_OK ? rollout_file_write(rollout, path, err) : status;
 }
 
@@ -223,7 +222,6 @@ static Status draw(void *owner, const Vpd *model, const TrainData *data, long st
     snprintf(name, sizeof name, "step_%08ld.gif", step);
     Status status = film(&workspace, data, episodes[0], folder, &video, err);
     if (status == STATUS_OK) status = file_join(path, sizeof path, folder, name, err);
-    if (status == STATUS_OK) status = file_make_parent(path, err);
     if (status == STATUS_OK) status = video_write_gif(&video, path, err);
     Image last = {video.H, video.W, 3, PIXEL_U8, video.count ? video.frames[video.count - 1] : NULL};
     if (status == STATUS_OK && last.pixels) status = run_log_picture(log, step, "rollout", &last, err);

@@ -91,13 +91,13 @@ static void wrong_data_are_a_finding(void **state) {
 
 static void imports_that_do_not_fit(void **state) {
     (void)state;
-    const char *out = "/nowhere/at/all.h5";
+    const char *out = "/dev/null/at/all.h5";
     double box[6] = {0, 0, 0, 1, 1, -1}, numbers[4] = {0, 1, 1, 1};
     char recording[128];
     snprintf(recording, sizeof recording, "%s", world_place("recording"));
     WRONG(vpd_data_import(NULL, out, NULL, &report, &err), "path: expected an object");
     WRONG(vpd_data_import(recording, NULL, NULL, &report, &err), "out: expected an object");
-    WRONG(vpd_data_import(recording, out, NULL, &report, &err), "/nowhere/at/all.h5");
+    WRONG(vpd_data_import(recording, out, NULL, &report, &err), "/dev/null/at/all.h5");
     char lens[160];
     snprintf(lens, sizeof lens, "%s/K.txt", recording);
     WRONG(vpd_data_import(recording, lens, NULL, &report, &err), "K.txt: this file exists and is not a data set");
@@ -197,7 +197,7 @@ static void vpd_stop_saves_a_checkpoint(void **state) {
 
 static void runs_that_do_not_fit(void **state) {
     (void)state;
-    vpd_train_options options = tiny_run("/nowhere/at/all"), good = options;
+    vpd_train_options options = tiny_run("/dev/null/at/all"), good = options;
     const char *const wrong[] = {"train.stepps=3"}, *const none[] = {NULL};
     WRONG(vpd_train(NULL, &report, &err), "vpd_train_options: expected an object");
     options.struct_size = 4;

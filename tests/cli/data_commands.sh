@@ -25,7 +25,7 @@ expect 2 "" '--split: expected a list such as train:16,val:2,test:2, found "vali
   "$VPD" data subset "$sample" -o "$folder/x.h5" --split validation:3
 expect 2 "" '--views: expected increasing numbers' "$VPD" data subset "$sample" -o "$folder/x.h5" --views 3,1
 expect 2 "" "expected views within 0 to 4, asked for 7" "$VPD" data subset "$sample" -o "$folder/x.h5" --views 7
-expect 2 "" "nowhere" "$VPD" data subset "$sample" -o "$folder/nowhere/x.h5" --split test:1
+expect 2 "" "cannot write: Not a directory" "$VPD" data subset "$sample" -o "$sample/x.h5" --split test:1
 [ -e "$folder/x.h5" ] && fail "a command that failed left a file"
 
 # Converted: merged, cropped, resized, cut to a box; and looked at.

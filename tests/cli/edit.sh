@@ -88,7 +88,7 @@ wrong_edit 'there is no label "9"; the particles have 0 (background), 1 (object 
 wrong_edit "the selection takes none of the 300 particles and 255 mirror images;" "$in" --do "remove: {height: {above: 50}}" -o "$folder/x.h5"
 wrong_edit "--do number 2:1: unknown edit" "$in" --do "remove: {label: 1}" --do "remov: {label: 1}" -o "$folder/x.h5"
 wrong_edit "--do number 2:1: remove: the selection takes none" "$in" --do "remove: {label: 1}" --do "remove: {label: 1}" -o "$folder/x.h5"
-wrong_edit "/nowhere/x.h5" "$in" --do "remove: {label: 1}" -o /nowhere/x.h5
+wrong_edit "/dev/null/x.h5" "$in" --do "remove: {label: 1}" -o /dev/null/x.h5
 wrong_edit "expected a step of the rollout, 0 to 2, found 3" "$in" --step 3 --do "remove: {label: 1}" -o "$folder/x.h5"
 wrong_edit "absent.yaml" "$in" --script "$folder/absent.yaml" -o "$folder/x.h5"
 wrong_edit "not valid YAML" "$in" --do "remove: {label: 1" -o "$folder/x.h5"

@@ -79,7 +79,7 @@ wrong_eval "split: expected train, val or test" "$run" "$data" --split train,eve
 wrong_eval "no episode 9" "$run" "$data" --episode 9
 wrong_eval "absent" "$folder/absent" "$data"
 wrong_eval "absent.h5" "$run" "$folder/absent.h5"
-wrong_eval "/nowhere/a.json" "$run" "$data" -o /nowhere/a.json
+wrong_eval "/dev/null/a.json" "$run" "$data" -o /dev/null/a.json
 wrong_eval "--json takes no file, it prints the result on stdout; -o FILE.json" "$run" "$data" --json "$folder/b.json"
 wrong_eval "--json takes no file" "$run" "$data" --json -
 wrong_eval "--json takes no value; it prints" "$run" "$data" --json=b.json

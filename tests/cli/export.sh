@@ -26,7 +26,7 @@ expect 2 "" "absent.h5" "$VPD" export "$folder/absent.h5" --safetensors "$folder
 expect 2 "" "expected an HDF5 file" "$VPD" export "$0" --safetensors "$folder/x.safetensors"
 expect 2 "" "was the run ever saved?" "$VPD" export "$folder" --safetensors "$folder/x.safetensors"
 expect 2 "" "for publication" "$VPD" export "$folder/p.h5" --raw --safetensors "$folder/x.safetensors"
-expect 2 "" "/nowhere/x" "$VPD" export "$seeds/training.h5" --safetensors /nowhere/x.safetensors
+expect 2 "" "/dev/null/x" "$VPD" export "$seeds/training.h5" --safetensors /dev/null/x.safetensors
 head -c 9000 "$seeds/training.h5" >"$folder/cut.h5"
 expect 2 "" "cut short" "$VPD" export "$folder/cut.h5" --safetensors "$folder/x.safetensors"
 [ -e "$folder/x.safetensors" ] && fail "a failed export left a file"

@@ -15,7 +15,7 @@ cmp -s "$folder/a.npz" "$folder/b.npz" || fail "two exports of one rollout diffe
 expect 2 "" "export of a rollout needs --ply FOLDER" "$VPD" export "$out"
 expect 2 "" "--half: $out is a rollout, which has no such export" "$VPD" export "$out" --half --npz "$folder/x.npz"
 expect 2 "" "--safetensors: $out is a rollout" "$VPD" export "$out" --safetensors "$folder/x.safetensors"
-expect 2 "" "/nowhere/x" "$VPD" export "$out" --gltf /nowhere/x.glb
+expect 2 "" "/dev/null/x" "$VPD" export "$out" --gltf /dev/null/x.glb
 expect 2 "" "x.usdc: expected a name that ends in .usda, which is what --usda writes" "$VPD" export "$out" --usda "$folder/x.usdc"
 expect 2 "" "x.usdz: expected a name that ends in .usda" "$VPD" export "$out" --force --usda "$folder/x.usdz"
 expect 2 "" "x.obj: expected a name that ends in .glb, which is what --gltf writes" "$VPD" export "$out" --gltf "$folder/x.obj"

@@ -24,7 +24,7 @@ expect 0 "" "" "$VPD" init -q --force
 grep -qx "model.preset: small" config.yaml || fail "the preset is not small"
 expect 2 "" 'unknown option "train.stepz"; did you mean "train.steps"?' "$VPD" init x.yaml --set train.stepz=3
 expect 2 "" "model.preset" "$VPD" init x.yaml --preset huge
-expect 2 "" "/nowhere/x.yaml" "$VPD" init /nowhere/x.yaml
+expect 2 "" "/dev/null/x.yaml" "$VPD" init /dev/null/x.yaml
 expect 2 "" "nothere.h5: " "$VPD" init x.yaml --data nothere.h5
 cp "$VPD_SOURCE/README.md" text.h5
 expect 2 "" "text.h5: expected an HDF5 file, found a text file" "$VPD" init x.yaml --set data.path=text.h5

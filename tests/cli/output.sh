@@ -65,6 +65,16 @@ cp "$folder/calibration.json" "$folder/film.gif"
 expect 2 "" "$kind a PNG picture or a GIF;" "$VPD" data show "$folder/new.h5" -o "$folder/film.gif"
 expect 2 "" "$kind a GIF, an MP4 film or a data set;" "$VPD" sim render "$VPD_SOURCE/scenes/ball.yaml" -o "$folder/film.gif"
 
+# The folder of an output is made where it does not exist, by every command.
+makes() { mkdir -p "$folder/made"; rmdir "$folder/made"; expect 0 "*" "*" "$@" --quiet; rm -r "$folder/made" || fail "no folder: $*"; }
+made=$folder/made/deep
+makes "$VPD" init "$made/a.yaml"
+makes "$VPD" data convert "$folder/kept.h5" -o "$made/a.h5"
+makes "$VPD" data check "$folder/kept.h5" -o "$made/a.png"
+makes "$VPD" data show "$folder/kept.h5" -o "$made/a.gif"
+makes "$VPD" sim run "$VPD_SOURCE/scenes/ball.yaml" -o "$made/a.h5"
+makes "$VPD" selftest --quick --steps 1 --device cpu:base -o "$made/a.json"
+
 # A reader that goes away: no message, and no normal end (141 is SIGPIPE).
 ("$VPD" --version; echo $? >"$folder/status") 2>"$folder/stderr" | true
 expect_words "" "$folder/stderr" "vpd --version | true"

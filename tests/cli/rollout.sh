@@ -86,7 +86,7 @@ wrong_rollout "start frame 0; expected 1 to 8: the model sees 2 frames" "$run" "
 wrong_rollout "start frame 9; expected 1 to 8" "$run" "$data" --start 9 -o "$folder/x.h5"
 wrong_rollout '--steps: expected an integer from 0 to 100000, found "-1"' "$run" "$data" --steps -1 -o "$folder/x.h5"
 wrong_rollout "input view 5; expected different views from 0 to 4" "$run" "$data" --input-views 0,5 -o "$folder/x.h5"
-wrong_rollout "/nowhere/x.h5" "$run" "$data" -o /nowhere/x.h5
+wrong_rollout "/dev/null/x.h5" "$run" "$data" -o /dev/null/x.h5
 wrong_rollout "--steps: give the number of steps by which the rollout $out is to be continued" "$run" "$out" -o "$folder/x.h5"
 wrong_rollout "--start: needs a data set, found the particles of $out" "$run" "$out" --steps 2 --start 3 -o "$folder/x.h5"
 wrong_rollout "expected the checkpoint" "$VPD_SOURCE/tests/fuzz/corpus/checkpoint/training.h5" "$out" --steps 2 -o "$folder/x.h5"
@@ -111,7 +111,7 @@ expect 2 "" "expected WIDTHxHEIGHT" "$VPD" render "$out" --size 64
 expect 2 "" 'expected a rollout (format "vpd-rollout"), found a data set (format "vpd-dataset"); "vpd rollout" makes one' "$VPD" render "$data"
 expect 2 "" "expected the checkpoint" "$VPD" render "$folder/raw.h5" --checkpoint "$VPD_SOURCE/tests/fuzz/corpus/checkpoint/training.h5"
 expect 2 "" "absent.json" "$VPD" render "$out" --cameras "$folder/absent.json"
-expect 2 "" "/nowhere" "$VPD" render "$out" -o /nowhere/x.gif
+expect 2 "" "/dev/null/x.gif" "$VPD" render "$out" -o /dev/null/x.gif
 rm -r "$run"
 expect 2 "" "does not exist; give the checkpoint with --checkpoint" "$VPD" render "$out"
 finish

@@ -47,7 +47,7 @@ wrong_input "no pixel with depth lies in the box" data convert -q "$data" --box 
 wrong_input "none of its episodes is selected" data convert -q "$data" --split train:0 -o "$folder/x.h5"
 wrong_input "is named twice" eval -q "$run" "$data" --episode 1 --episode 000001
 wrong_input "no episode 9; expected a name such as 000000, or a number from 0 to 2" data check "$data" --episode 9
-wrong_input "/nowhere/x.png: cannot write" data check "$data" -o /nowhere/x.png
+wrong_input "/dev/null/x.png: cannot write" data check "$data" -o /dev/null/x.png
 wrong_input "expected a name that ends in .png (a contact sheet) or .gif" data show "$data" -o "$folder/x.txt"
 wrong_input "--level: expected an integer from 1 to 9" data convert "$data" --level 10 -o "$folder/x.h5"
 wrong_input "is a folder; expected the name of a config file" init "$folder"
