@@ -35,10 +35,12 @@ static Status renumber(EditScene *scene, EditScene *other, const char *as, Error
     if (status == STATUS_OK && (!map || !names)) status = scene_no_memory(err);
     long count = 0, first = 0;
     for (size_t i = 0; status == STATUS_OK && i < from->N; i++) map[*as ? 1 : from->labels[i]] = 1;
-    for (long l = 1; status == STATUS_OK && l < LABELS; l++) {
-        if (!map[l]) continue;
-        if (*as) memcpy(names[count], as, EDIT_NAME_SIZE);
-        else scene_label_name(other, l, names[count]);
+    const char *line = scene_names(other);
+    for (long l = 0; status == STATUS_OK && l < LABELS; l++) {
+        EditName name;
+        line = rollout_label_line(line, l, name, sizeof name);
+        if (l == 0 || !map[l]) continue;
+        memcpy(names[count], *as ? as : name, EDIT_NAME_SIZE);
         map[l] = (uint16_t)++count;
     }
     if (status == STATUS_OK && count > 0) status = scene_new_labels(scene, count, &first, err);

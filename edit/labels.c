@@ -31,9 +31,7 @@ static long named_count(const RolloutFile *file) {
     return lines < LABELS ? lines : LABELS;
 }
 
-void scene_label_name(const EditScene *scene, long label, char *out) {
-    rollout_label_name(scene->file, label, out, EDIT_NAME_SIZE);
-}
+const char *scene_names(const EditScene *scene) { return scene->file->label_names ? scene->file->label_names : ""; }
 
 // Number of particles with each label, (LABELS), malloc'ed.
 static size_t *tally(const RolloutSet *now) {
@@ -59,10 +57,11 @@ size_t scene_labels_in(const EditScene *scene, const Mask *mask) {
 static void list_labels(const EditScene *scene, const size_t *particles, char *out, size_t size) {
     size_t used = 0;
     out[0] = 0;
+    const char *line = scene_names(scene);
     for (long l = 0; l < LABELS && used < size; l++) {
-        char name[EDIT_NAME_SIZE];
+        EditName name;
+        line = rollout_label_line(line, l, name, sizeof name);
         if (!particles[l]) continue;
-        scene_label_name(scene, l, name);
         if (size - used < 64) {
             snprintf(out + used, size - used, ", ..");
             return;
@@ -122,7 +121,7 @@ Status scene_name_labels(EditScene *scene, long first, long count, const EditNam
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out) return scene_no_memory(err);
-    put_names(out, scene->file->label_names ? scene->file->label_names : "", first, count, names);
+    put_names(out, scene_names(scene), first, count, names);
     bool good = !ferror(out);
     if (fclose(out) != 0 || !good) {
         free(text);
@@ -200,12 +199,13 @@ Status edit_labels(const RolloutFile *file, EditLabel **out, size_t *found, Erro
         *(rollout_is_image(now, i) ? &label->images : &label->particles) += 1;
         for (size_t c = 0; c < 3; c++) label->centre[c] += now->positions[3 * i + c];
     }
+    const char *line = scene_names(&scene);
     for (int l = 0; l < LABELS; l++) {
-        size_t count = all[l].particles + all[l].images;
-        if (count == 0) continue;
         EditLabel label = all[l];
+        const size_t count = label.particles + label.images;
+        line = rollout_label_line(line, l, label.name, sizeof label.name);
+        if (count == 0) continue;
         label.label = l;
-        scene_label_name(&scene, l, label.name);
         for (int c = 0; c < 3; c++) label.centre[c] /= (double)count;
         all[(*found)++] = label;
     }

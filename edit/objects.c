@@ -31,10 +31,11 @@ static long rank_labels(const RolloutSet *now, const Mask *mask, uint16_t *rank)
 // Names of the labels of all copies, `kinds` per copy: "crate", "crate 2", or "object 0 copy".
 static EditName *copy_names(const EditScene *scene, const Edit *edit, const uint16_t *rank, long kinds) {
     EditName *names = calloc((size_t)(edit->count * kinds), sizeof *names);
+    const char *line = scene_names(scene);
     for (long l = 0; names && l < LABELS; l++) {
         EditName name;
+        line = rollout_label_line(line, l, name, sizeof name);
         if (!rank[l]) continue;
-        scene_label_name(scene, l, name);
         for (long n = 0; n < edit->count; n++) {
             char *out = names[n * kinds + rank[l] - 1], number[24] = "";
             if (n > 0) snprintf(number, sizeof number, " %ld", n + 1);

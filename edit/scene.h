@@ -122,8 +122,8 @@ Status scene_new_labels(EditScene *scene, long count, long *first, Error *err);
 bool scene_label_named(const EditScene *scene, const char *name, long *out);
 typedef char EditName[EDIT_NAME_SIZE];
 Status scene_name_labels(EditScene *scene, long first, long count, const EditName *names, Error *err);
-// The name, or "label 3"; into out[EDIT_NAME_SIZE].
-void scene_label_name(const EditScene *scene, long label, char *out);
+// The names of labels, one a line, for rollout_label_line.
+const char *scene_names(const EditScene *scene);
 // Sets the labels of all present particles, with names as edit_set_labels takes them.
 Status scene_set_labels(EditScene *scene, const uint16_t *labels, const char *names, Error *err);
 // Past particles take the labels of their owners.

@@ -71,24 +71,14 @@ const char *rollout_count_text(size_t drawn, size_t images, char out[80]) {
     return out;
 }
 
-static const char *next_line(const char *line) {
-    line += strcspn(line, "\n");
-    return line + (*line == '\n');
-}
-
 const char *rollout_label_line(const char *line, long label, char *out, size_t size) {
     size_t length = strcspn(line, "\n");
     if (length >= size)
         for (length = size - 1; length > 0 && ((unsigned char)line[length] & 0xC0) == 0x80;) length--;
     if (length == 0) snprintf(out, size, "label %ld", label);
     else snprintf(out, size, "%.*s", (int)length, line);
-    return next_line(line);
-}
-
-void rollout_label_name(const RolloutFile *rollout, long label, char *out, size_t size) {
-    const char *line = rollout->label_names ? rollout->label_names : "";
-    for (long i = 0; i < label && *line; i++) line = next_line(line);
-    rollout_label_line(line, label, out, size);
+    line += strcspn(line, "\n");
+    return line + (*line == '\n');
 }
 
 void rollout_up(const RolloutSurface *s, const double *world_from_camera, size_t count, double up[3]) {

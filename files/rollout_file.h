@@ -116,8 +116,6 @@ const char *rollout_count_text(size_t drawn, size_t images, char out[80]);
 // The name of a label: its line of label_names, cut to `size` bytes and to whole letters of UTF-8; "label 3" where that
 // is empty. Returns the next line.
 const char *rollout_label_line(const char *line, long label, char *out, size_t size);
-// The same, with the label's line looked up.
-void rollout_label_name(const RolloutFile *rollout, long label, char *out, size_t size);
 // A copy in its own memory.
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
 

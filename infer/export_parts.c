@@ -1,106 +1,156 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/export_parts.h"
 
+#include "base/hash.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct Finding {
+    const RolloutFile *rollout;
+    ExportParts *out;
+    uint32_t *part_of; // (LABELS) the part of each label
+    uint32_t *mark;    // (N) the last part that took a particle, counted from 1
+    uint32_t *place;   // (N) number of a particle among the vertices of the part at hand
+    uint32_t *taken;   // (slots) hash table of identifiers: parts, counted from 1; 0: free
+    size_t slots;
+} Finding;
+
+enum { LABELS = UINT16_MAX + 1 };
+
 // ---- names
 
-static bool identifier_taken(const ExportParts *parts, const char *name) {
-    if (!strcmp(name, "materials")) return true; // of export_usda.c
-    for (size_t k = 0; k + 1 < parts->count; k++)
-        if (!strcmp(parts->part[k].identifier, name)) return true;
-    return false;
+static bool identifier_taken(const Finding *f, const char *name, size_t *slot) {
+    uint64_t key = 0;
+    for (const char *c = name; *c; c++) key = key * 31 + (unsigned char)*c;
+    for (*slot = hash_slot(key, f->slots); f->taken[*slot]; *slot = (*slot + 1) & (f->slots - 1))
+        if (!strcmp(f->out->part[f->taken[*slot] - 1].identifier, name)) return true;
+    return !strcmp(name, "materials"); // of export_usda.c
 }
 
-// The last part's.
-static void name_part(const RolloutFile *r, long label, const ExportParts *parts) {
-    ExportPart *part = parts->part + parts->count - 1;
-    if (label < 0) snprintf(part->name, sizeof part->name, "particles");
-    else rollout_label_name(r, label, part->name, sizeof part->name);
+// Its identifier, from its name.
+static void identify_part(Finding *f, size_t k, long label) {
+    ExportPart *part = f->out->part + k;
     char *to = part->identifier;
+    size_t slot;
     if (isdigit((unsigned char)*part->name)) *to++ = '_';
     for (const char *from = part->name; *from && to + 24 < part->identifier + sizeof part->identifier; from++)
         *to++ = isalnum((unsigned char)*from) && (unsigned char)*from < 128 ? *from : '_';
     *to = 0;
-    for (long k = label; identifier_taken(parts, part->identifier); k++) snprintf(to, 24, "_%ld", k);
+    for (long n = label; identifier_taken(f, part->identifier, &slot); n++) snprintf(to, 24, "_%ld", n);
+    f->taken[slot] = (uint32_t)k + 1;
+}
+
+// A part for each label that a particle has.
+static bool make_parts(Finding *f) {
+    const RolloutFile *r = f->rollout;
+    const uint16_t *labels = r->sets[0].labels;
+    const char *line = r->label_names ? r->label_names : "";
+    size_t count = 0;
+    for (size_t i = 0; i < r->sets[0].N; i++) f->part_of[labels ? labels[i] : 0] = 1;
+    for (size_t l = 0; l < LABELS; l++) count += f->part_of[l];
+    for (f->slots = 2; f->slots < 2 * count + 2;) f->slots *= 2;
+    f->taken = calloc(f->slots, sizeof *f->taken);
+    f->out->part = calloc(count + 1, sizeof *f->out->part);
+    if (!f->taken || !f->out->part) return false;
+    for (size_t l = 0; l < LABELS; l++) {
+        ExportPart *part = f->out->part + f->out->count;
+        char name[EXPORT_NAME_SIZE];
+        line = rollout_label_line(line, (long)l, name, sizeof name);
+        if (!f->part_of[l]) continue;
+        snprintf(part->name, sizeof part->name, "%s", labels ? name : "particles");
+        identify_part(f, f->out->count, labels ? (long)l : -1);
+        f->part_of[l] = (uint32_t)f->out->count++;
+    }
+    return true;
 }
 
 // ---- what belongs to a part: a triangle or spring to that of its first corner
 
-static long label_of(const RolloutFile *r, size_t particle) {
-    return r->sets[0].labels ? (long)r->sets[0].labels[particle] : -1;
+static ExportPart *part_of(const Finding *f, size_t particle) {
+    const uint16_t *labels = f->rollout->sets[0].labels;
+    return f->out->part + f->part_of[labels ? labels[particle] : 0];
 }
 
-// The rows of `corners` numbers each whose first corner has the label, as numbers of particles; marks their corners.
-static size_t take_rows(const RolloutFile *r, long label, const int32_t *rows, size_t count, size_t corners,
-                        uint32_t *out, uint8_t *mark) {
-    size_t taken = 0;
+static void put_rows(uint32_t *out, size_t *count, const int32_t *row, size_t corners) {
+    for (size_t c = 0; out && c < corners; c++) out[corners * *count + c] = (uint32_t)row[c];
+    ++*count;
+}
+
+// Counts what each part has, and fills the arrays of parts that have them.
+static void share_out(Finding *f) {
+    const RolloutSurface *s = &f->rollout->surface;
+    for (size_t k = 0; k < f->out->count; k++)
+        f->out->part[k].count = f->out->part[k].triangles = f->out->part[k].springs = 0;
+    for (size_t i = 0; i < s->triangles; i++) {
+        ExportPart *part = part_of(f, (size_t)s->triangle[3 * i]);
+        put_rows(part->triangle, &part->triangles, s->triangle + 3 * i, 3);
+    }
+    for (size_t i = 0; i < s->springs; i++) {
+        ExportPart *part = part_of(f, (size_t)s->spring[2 * i]);
+        if (!part->triangles) put_rows(part->spring, &part->springs, s->spring + 2 * i, 2);
+    }
+    for (size_t i = 0; i < f->rollout->sets[0].N; i++) {
+        ExportPart *part = part_of(f, i);
+        if (!part->triangles) put_rows(part->particle, &part->count, &(int32_t){(int32_t)i}, 1);
+    }
+}
+
+static bool make_room(ExportPart *part) {
+    const size_t most = part->count + 3 * part->triangles + 2 * part->springs; // corners may be of other parts
+    part->particle = malloc(most * sizeof *part->particle + 1);
+    part->triangle = malloc(3 * part->triangles * sizeof *part->triangle + 1);
+    part->spring = malloc(2 * part->springs * sizeof *part->spring + 1);
+    return part->particle && part->triangle && part->spring;
+}
+
+// ---- vertices
+
+static void take_vertices(Finding *f, size_t k, const uint32_t *particle, size_t count) {
+    ExportPart *part = f->out->part + k;
     for (size_t i = 0; i < count; i++) {
-        const int32_t *row = rows + corners * i;
-        if (label_of(r, (size_t)row[0]) != label) continue;
-        for (size_t c = 0; c < corners; c++) {
-            out[corners * taken + c] = (uint32_t)row[c];
-            mark[row[c]] = 1;
-        }
-        taken++;
+        if (f->mark[particle[i]] == k + 1) continue;
+        f->mark[particle[i]] = (uint32_t)k + 1;
+        part->particle[part->count++] = particle[i];
     }
-    return taken;
 }
 
-// From numbers of particles to numbers of vertices; `place` (N) is overwritten.
-static void renumber(ExportPart *part, uint32_t *place) {
-    for (size_t v = 0; v < part->count; v++) place[part->particle[v]] = (uint32_t)v;
-    for (size_t i = 0; i < 3 * part->triangles; i++) part->triangle[i] = place[part->triangle[i]];
-    for (size_t i = 0; i < 2 * part->springs; i++) part->spring[i] = place[part->spring[i]];
+static int by_number(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }
 
-// `mark`, `place`: (N), for work.
-static bool fill_part(const RolloutFile *r, long label, uint8_t *mark, uint32_t *place, ExportPart *part) {
-    const RolloutSurface *s = &r->surface;
-    const size_t N = r->sets[0].N;
-    part->particle = malloc(N * sizeof *part->particle + 1);
-    part->triangle = malloc(3 * s->triangles * sizeof *part->triangle + 1);
-    part->spring = malloc(2 * s->springs * sizeof *part->spring + 1);
-    if (!part->particle || !part->triangle || !part->spring) return false;
-    memset(mark, 0, N);
-    part->triangles = take_rows(r, label, s->triangle, s->triangles, 3, part->triangle, mark);
-    if (!part->triangles) {
-        part->springs = take_rows(r, label, s->spring, s->springs, 2, part->spring, mark);
-        for (size_t i = 0; i < N; i++) mark[i] |= label_of(r, i) == label;
-    }
-    for (size_t i = 0; i < N; i++)
-        if (mark[i]) part->particle[part->count++] = (uint32_t)i;
-    renumber(part, place);
-    return true;
+// From numbers of particles to numbers of vertices.
+static void number_vertices(Finding *f, size_t k) {
+    ExportPart *part = f->out->part + k;
+    for (size_t v = 0; v < part->count; v++) f->mark[part->particle[v]] = (uint32_t)k + 1;
+    take_vertices(f, k, part->triangle, 3 * part->triangles);
+    take_vertices(f, k, part->spring, 2 * part->springs);
+    qsort(part->particle, part->count, sizeof *part->particle, by_number);
+    for (size_t v = 0; v < part->count; v++) f->place[part->particle[v]] = (uint32_t)v;
+    for (size_t i = 0; i < 3 * part->triangles; i++) part->triangle[i] = f->place[part->triangle[i]];
+    for (size_t i = 0; i < 2 * part->springs; i++) part->spring[i] = f->place[part->spring[i]];
 }
 
 Status export_parts_find(const RolloutFile *r, ExportParts *out, Error *err) {
-    const size_t N = r->sets[0].N, labels = (size_t)UINT16_MAX + 1;
-    uint8_t *used = calloc(labels, 1), *mark = malloc(N + 1);
-    uint32_t *place = malloc(N * sizeof *place + 1);
-    size_t count = 0;
-    bool good = used && mark && place;
+    const size_t N = r->sets[0].N;
+    Finding f = {.rollout = r,
+                 .out = out,
+                 .part_of = calloc(LABELS, sizeof *f.part_of),
+                 .mark = calloc(N + 1, sizeof *f.mark),
+                 .place = malloc(N * sizeof *f.place + 1)};
     *out = (ExportParts){0};
-    for (size_t i = 0; good && i < N; i++) {
-        uint8_t *first = used + (label_of(r, i) < 0 ? 0 : label_of(r, i));
-        count += !*first;
-        *first = 1;
-    }
-    if (good) out->part = calloc(count + 1, sizeof *out->part);
-    good = good && out->part;
-    for (size_t l = 0; good && l < labels; l++) {
-        if (!used[l]) continue;
-        const long label = r->sets[0].labels ? (long)l : -1;
-        out->count++;
-        name_part(r, label, out);
-        good = fill_part(r, label, mark, place, out->part + out->count - 1);
-    }
-    free(used);
-    free(mark);
-    free(place);
+    bool good = f.part_of && f.mark && f.place && make_parts(&f);
+    if (good) share_out(&f);
+    for (size_t k = 0; good && k < out->count; k++) good = make_room(out->part + k);
+    if (good) share_out(&f);
+    for (size_t k = 0; good && k < out->count; k++) number_vertices(&f, k);
+    free(f.part_of);
+    free(f.mark);
+    free(f.place);
+    free(f.taken);
     return good ? STATUS_OK : error_no_memory(err, "an export of %zu particles", N);
 }
 

@@ -312,7 +312,7 @@ static void safetensors_hold_weights_and_config(void **state) {
 static void unwritable_places(void **state) {
     Setting *s = *state;
     char below[160];
-    const char *const places[] = {"/nowhere/at/all.h5", "/dev/full", s->folder, below};
+    const char *const places[] = {"/dev/null/at/all.h5", "/dev/full", s->folder, below};
     snprintf(below, sizeof below, "%s/x.h5", s->path); // beneath a file
     for (int i = 0; i < 4; i++)
         assert_status_error(checkpoint_save(places[i], &s->model.set, &s->model.blocks, &s->meta, &s->err),

@@ -87,7 +87,7 @@ static RolloutFile make_simulated(size_t steps) {
 static char *read_all(const char *path, size_t *length) {
     Error err = {0};
     static char *text; // not on the stack: gcc takes the result for a pointer to it
-    assert_status_ok(file_read_all(path, 1 << 24, &text, length, &err), err);
+    assert_status_ok(file_read_all(path, 1 << 26, &text, length, &err), err);
     return text;
 }
 
@@ -213,7 +213,7 @@ static void npz(void **state) {
     assert_memory_equal(x, r.sets[0].positions, N * 12);
     assert_null(entry(file, length, "features.npy", "", 0));
     free(file);
-    assert_status_error(export_npz(&r, "/nowhere/a.npz", &err), STATUS_BAD_INPUT, err, "/nowhere/a.npz");
+    assert_status_error(export_npz(&r, "/dev/null/a.npz", &err), STATUS_BAD_INPUT, err, "/dev/null/a.npz");
     rollout_file_free(&r);
 }
 
@@ -399,7 +399,7 @@ static void gltf(void **state) {
         }
     }
     RolloutFile r = make_rollout(1, true);
-    assert_status_error(export_gltf(&r, "/nowhere/a.glb", &err), STATUS_BAD_INPUT, err, "/nowhere/a.glb");
+    assert_status_error(export_gltf(&r, "/dev/null/a.glb", &err), STATUS_BAD_INPUT, err, "/dev/null/a.glb");
     r.sets[0].N = (size_t)1 << 29; // says so before it looks at them
     assert_status_error(export_gltf(&r, place("b.glb"), &err), STATUS_BAD_INPUT, err,
                         "exceed the 4 GiB limit of glTF files");
@@ -546,7 +546,7 @@ static void usda(void **state) {
         rollout_file_free(&r);
     }
     RolloutFile r = make_rollout(0, true);
-    assert_status_error(export_usda(&r, "/nowhere/a.usda", &err), STATUS_BAD_INPUT, err, "/nowhere/a.usda");
+    assert_status_error(export_usda(&r, "/dev/null/a.usda", &err), STATUS_BAD_INPUT, err, "/dev/null/a.usda");
     rollout_file_free(&r);
 }
 
@@ -579,11 +579,50 @@ static void usda_surface(void **state) {
     rollout_file_free(&r);
 }
 
+// Each particle is an object, all have the same name, and a spring leads from each to the one before: an end of it
+// belongs to another object.
+static void many_labels(void **state) {
+    (void)state;
+    enum { MANY = 60000 };
+    Error err = {0};
+    size_t length;
+    RolloutFile r = {.set_count = 1, .episode = "many"};
+    RolloutSet *set = &r.sets[0];
+    set->N = MANY;
+    set->positions = memory(3 * MANY * sizeof(float));
+    set->labels = memory(MANY * sizeof *set->labels);
+    r.time = memory(sizeof(double));
+    r.time[0] = 0;
+    r.label_names = memory(2 * MANY + 1);
+    r.surface = (RolloutSurface){.springs = MANY - 1, .spring = memory((MANY - 1) * 2 * sizeof *r.surface.spring)};
+    for (int i = 0; i < MANY; i++) {
+        set->labels[i] = (uint16_t)i;
+        memcpy(r.label_names + 2 * i, "a\n", 3);
+        for (int c = 0; c < 3; c++) set->positions[3 * i + c] = (float)i;
+        if (i) memcpy(r.surface.spring + 2 * (i - 1), (int32_t[]){i, i - 1}, 2 * sizeof(int32_t));
+    }
+    assert_status_ok(export_gltf(&r, place("m.glb"), &err), err);
+    Gltf g = open_gltf(place("m.glb"));
+    assert_int_equal(json_array_size(json_object_get(g.root, "meshes")), MANY);
+    const json_t *points = primitive_of(&g, MANY - 1, 0, "a"), *spring = primitive_of(&g, MANY - 1, 1, "a");
+    const char *x =
+        numbers(&g, integer(json_object_get(points, "attributes"), "POSITION"), 5126, "VEC3", 2); // its end too
+    assert_memory_equal(x, set->positions + 3 * (MANY - 2), 24);
+    assert_memory_equal(numbers(&g, integer(spring, "indices"), 5125, "SCALAR", 2), ((uint32_t[]){1, 0}), 8);
+    close_gltf(&g);
+    assert_status_ok(export_usda(&r, place("m.usda"), &err), err);
+    char *text = read_all(place("m.usda"), &length);
+    assert_non_null(strstr(text, "def Xform \"a\"\n"));
+    assert_non_null(strstr(text, "def Xform \"a_59999\"\n"));
+    free(text);
+    rollout_file_free(&r);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ply),          cmocka_unit_test(npz),
-                                       cmocka_unit_test(gltf),         cmocka_unit_test(test_up),
-                                       cmocka_unit_test(usda),         cmocka_unit_test(ply_surface),
-                                       cmocka_unit_test(npz_surface),  cmocka_unit_test(gltf_surface),
-                                       cmocka_unit_test(usda_surface), cmocka_unit_test(odd_names)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ply),         cmocka_unit_test(npz),          cmocka_unit_test(gltf),
+        cmocka_unit_test(test_up),     cmocka_unit_test(usda),         cmocka_unit_test(ply_surface),
+        cmocka_unit_test(npz_surface), cmocka_unit_test(gltf_surface), cmocka_unit_test(usda_surface),
+        cmocka_unit_test(odd_names),   cmocka_unit_test(many_labels)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
