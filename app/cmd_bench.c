@@ -15,9 +15,13 @@
 #include <string.h>
 
 static const Flag flags[] = {
-    {.name = "preset", .value = "NAME", .help = "tiny, small, paper or large: N, M and rays (default paper)"},
+    {.name = "preset",
+     .value = "NAME",
+     .help = "sizes: tiny, small, paper (those of the paper) or large (default paper)"},
     {.name = "repeat", .value = "N", .help = "number of measurements; the median is reported (default 5)"},
-    {.name = "form", .value = "FORM", .help = "step: paper, bodies or all (default all)"},
+    {.name = "graph",
+     .value = "NAME",
+     .help = "step, frames, doubling: hierarchical, bodies or all (gnn.graph; default all)"},
     {.name = "data", .value = "DATA", .help = "step: data set to train on (default: a synthetic room)"},
     {.name = "batch", .value = "N", .help = "step: episodes of a step, train.batch (default 1)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
@@ -69,7 +73,7 @@ typedef Status Bench(Device *device, const BenchOptions *options, Error *err);
 
 static Status read_options(const CommandLine *line, BenchOptions *out, Error *err) {
     *out = (BenchOptions){.preset = STEP_PAPER,
-                          .form = STEP_FORMS,
+                          .graph = STEP_GRAPHS,
                           .repeat = 5,
                           .batch = 1,
                           .data = command_text(line, "data", NULL),
@@ -77,15 +81,15 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
                           .from = 1 << 12,
                           .to = 1 << 20};
     Status status = command_choice(line, "preset", "tiny|small|paper|large", &out->preset, err);
-    if (status == STATUS_OK) status = command_choice(line, "form", "paper|bodies|all", &out->form, err);
+    if (status == STATUS_OK) status = command_choice(line, "graph", "hierarchical|bodies|all", &out->graph, err);
     if (status == STATUS_OK) status = command_small_int(line, "repeat", 1, 64, &out->repeat, err);
     if (status == STATUS_OK) status = command_small_int(line, "batch", 1, 64, &out->batch, err);
     if (status == STATUS_OK) status = command_real(line, "keep", 0, 1e7, &out->keep_mib, err);
     if (status == STATUS_OK) status = command_int(line, "from", 64, 1 << 20, &out->from, err);
     if (status == STATUS_OK) status = command_int(line, "to", 64, 1 << 22, &out->to, err);
     out->json = command_has(line, "json");
-    out->graph = command_has(line, "cuda-graph");
-    out->whole = out->graph || command_has(line, "whole");
+    out->cuda_graph = command_has(line, "cuda-graph");
+    out->whole = out->cuda_graph || command_has(line, "whole");
     return status;
 }
 

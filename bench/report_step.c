@@ -62,23 +62,31 @@ static double peak_rate(const StepBench *b) { return b->product_flops / b->produ
 
 static double copy_rate(const StepBench *b) { return b->copy_bytes / b->copy.wall; }
 
-static void print_step(const char *form, const StepBench *b) {
-    double rate = rate_of(b, PART_DYNAMICS), floor = step_work_floor(&b->work, peak_rate(b), copy_rate(b));
-    printf("%-20s", form);
-    for (int i = 0; i < PART_COUNT; i++) printf(" %7.1f %7.1f", 1e3 * b->forward[i], 1e3 * b->backward[i]);
-    printf(" %7.1f %7.1f %9.1f %9.1f %8.0f %8.0f %5.0f%% %7.0f %7.0f\n", 1e3 * b->place.wall, 1e3 * b->update.wall,
-           1e3 * b->step.wall, 1e3 * b->step.cpu, rate * 1e-9, peak_rate(b) * 1e-9, 100 * rate / peak_rate(b),
-           (double)b->tape_bytes / MIB, (double)bench_peak_resident() / MIB);
-    printf("  memory, MiB:");
+static void print_part(const StepBench *b, int part) {
+    static const char *const names[PART_COUNT] = {"encoder", "dynamics", "renderer"};
+    printf("  %-22s %9.1f %9.1f", names[part], 1e3 * b->forward[part], 1e3 * b->backward[part]);
+    if (b->work.flops[part] > 0)
+        printf("   %.0f GFLOP/s, %.0f %% of the fastest product", 1e-9 * rate_of(b, part),
+               100 * rate_of(b, part) / peak_rate(b));
+    if (b->update_commands) printf("   commands %zu and %zu", b->forward_commands[part], b->backward_commands[part]);
+    printf("\n");
+}
+
+static void print_step(const char *graph, const StepBench *b) {
+    double floor = step_work_floor(&b->work, peak_rate(b), copy_rate(b));
+    printf("\n%-24s %9s %9s\n", graph, "forward", "backward");
+    for (int i = 0; i < PART_COUNT; i++) print_part(b, i);
+    printf("  %-22s %9.1f\n  %-22s %9.1f", "choice of particles", 1e3 * b->place.wall, "optimiser",
+           1e3 * b->update.wall);
+    if (b->update_commands) printf("             commands %zu", b->update_commands);
+    printf("\n  %-22s %9.1f             processor time %.1f\n", "whole step", 1e3 * b->step.wall, 1e3 * b->step.cpu);
+    printf("  %-22s %9.1f             with products of %.0f GFLOP/s and copies of %.1f GB/s, which were measured: "
+           "the step takes %.1f times as long\n",
+           "lower bound", 1e3 * floor, 1e-9 * peak_rate(b), 1e-9 * copy_rate(b), b->step.wall / floor);
+    printf("  memory, MiB: process %.0f, tape %.0f", (double)bench_peak_resident() / MIB, (double)b->tape_bytes / MIB);
     for (size_t i = 0; i < b->memory_count; i++)
-        printf("%s %s %.1f", i ? "," : "", b->memory[i].name, (double)b->memory[i].peak / MIB);
-    if (b->update_commands) {
-        printf("\n  commands:");
-        for (int i = 0; i < PART_COUNT; i++) printf(" %7zu %7zu", b->forward_commands[i], b->backward_commands[i]);
-        printf(" %7zu", b->update_commands);
-    }
-    printf("\n  floor %.2f ms (products %.0f GFLOP/s, copies %.1f GB/s): the step takes %.1f times as long\n",
-           1e3 * floor, 1e-9 * peak_rate(b), 1e-9 * copy_rate(b), b->step.wall / floor);
+        printf("%s %s %.1f", i ? "," : "; by part:", b->memory[i].name, (double)b->memory[i].peak / MIB);
+    printf("\n");
 }
 
 static json_t *memory_json(const StepBench *b) {
@@ -110,10 +118,10 @@ static void add_parts(json_t *object, const StepBench *b) {
     json_object_set_new(object, "share", shares);
 }
 
-static json_t *step_json(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b) {
+static json_t *step_json(const BenchOptions *options, const StepShape *shape, const char *graph, const StepBench *b) {
     double floor = step_work_floor(&b->work, peak_rate(b), copy_rate(b));
-    json_t *object = json_pack("{s:s s:s s:s s:i s:I s:I s:[s,s,s]}", "bench", "step", "preset", shape->name, "form",
-                               form, "episodes", options->batch, "N", (json_int_t)shape->N, "M", (json_int_t)shape->M,
+    json_t *object = json_pack("{s:s s:s s:s s:i s:I s:I s:[s,s,s]}", "bench", "step", "preset", shape->name, "graph",
+                               graph, "episodes", options->batch, "N", (json_int_t)shape->N, "M", (json_int_t)shape->M,
                                "parts", "encoder", "dynamics", "renderer");
     if (!object) return NULL;
     add_parts(object, b);
@@ -128,56 +136,56 @@ static json_t *step_json(const BenchOptions *options, const StepShape *shape, co
     return object;
 }
 
-static Status report_whole(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+static Status report_whole(const BenchOptions *options, const StepShape *shape, const char *graph, const StepBench *b,
                            Error *err) {
     double floor = step_work_floor(&b->work, peak_rate(b), copy_rate(b));
     const DeviceReplay *r = &b->replay;
     if (!options->json) {
-        printf("%-20s %9.1f ms, cpu %.1f; %.1f times the floor", form, 1e3 * b->step.wall, 1e3 * b->step.cpu,
+        printf("%-20s %9.1f ms, cpu %.1f; %.1f times the floor", graph, 1e3 * b->step.wall, 1e3 * b->step.cpu,
                b->step.wall / floor);
-        if (options->graph)
+        if (options->cuda_graph)
             printf(
                 "; graphs: %zu captured, %zu launched, %zu kernels changed, %zu parts changed and ran without a graph",
                 r->captured, r->launched, r->changed, r->otherwise);
         printf("\n");
         return STATUS_OK;
     }
-    return json_write_line(stdout,
-                           json_pack("{s:s s:s s:s s:i s:b s:f s:f s:f s:o s:I s:I s:I s:I s:o}", "bench", "whole step",
-                                     "preset", shape->name, "form", form, "episodes", options->batch, "cuda_graph",
-                                     options->graph, "step_ms", 1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu,
-                                     "floor_ms", 1e3 * floor, "over_floor", json_finite(b->step.wall / floor),
-                                     "graphs_captured", (json_int_t)r->captured, "graphs_launched",
-                                     (json_int_t)r->launched, "kernels_changed", (json_int_t)r->changed,
-                                     "parts_otherwise", (json_int_t)r->otherwise, "memory", memory_json(b)),
-                           err);
+    return json_write_line(
+        stdout,
+        json_pack("{s:s s:s s:s s:i s:b s:f s:f s:f s:o s:I s:I s:I s:I s:o}", "bench", "whole step", "preset",
+                  shape->name, "graph", graph, "episodes", options->batch, "cuda_graph", options->cuda_graph, "step_ms",
+                  1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu, "floor_ms", 1e3 * floor, "over_floor",
+                  json_finite(b->step.wall / floor), "graphs_captured", (json_int_t)r->captured, "graphs_launched",
+                  (json_int_t)r->launched, "kernels_changed", (json_int_t)r->changed, "parts_otherwise",
+                  (json_int_t)r->otherwise, "memory", memory_json(b)),
+        err);
 }
 
-static Status report_step(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+static Status report_step(const BenchOptions *options, const StepShape *shape, const char *graph, const StepBench *b,
                           Error *err) {
-    if (options->json) return json_write_line(stdout, step_json(options, shape, form, b), err);
-    print_step(form, b);
+    if (options->json) return json_write_line(stdout, step_json(options, shape, graph, b), err);
+    print_step(graph, b);
     return STATUS_OK;
 }
 
-typedef Status ReportStep(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+typedef Status ReportStep(const BenchOptions *options, const StepShape *shape, const char *graph, const StepBench *b,
                           Error *err);
 
-// Measures and reports the requested forms, one after the other.
-static Status each_form(Device *device, const BenchOptions *options, const Observation *frames, StepMeasure measure,
-                        ReportStep *report, Error *err) {
+// Measures and reports the requested graphs, one after the other.
+static Status each_graph(Device *device, const BenchOptions *options, const Observation *frames, StepMeasure measure,
+                         ReportStep *report, Error *err) {
     const StepShape *shape = &step_shapes[options->preset];
     Status status = STATUS_OK;
-    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++) {
+    for (int graph = 0; graph < STEP_GRAPHS && status == STATUS_OK; graph++) {
         StepBench b;
         Config config;
-        if (options->form != STEP_FORMS && options->form != form) continue;
-        status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
+        if (options->graph != STEP_GRAPHS && options->graph != graph) continue;
+        status = step_bench_config(shape, (StepGraph)graph, options->keep_mib, &config, err);
         config.model.precision = (int)device->precision;
-        config.train.cuda_graph = options->graph;
+        config.train.cuda_graph = options->cuda_graph;
         config.train.batch = options->batch;
         if (status == STATUS_OK) status = step_bench(device, &config, frames, measure, options->repeat, &b, err);
-        if (status == STATUS_OK) status = report(options, shape, step_form_names[form], &b, err);
+        if (status == STATUS_OK) status = report(options, shape, step_graph_names[graph], &b, err);
         fflush(stdout);
     }
     return status;
@@ -188,20 +196,15 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
     Video video;
     Status status = open_video(&video, shape, options->data, err);
     if (status == STATUS_OK && !options->json) {
-        printf("\ntraining step, %s: episodes %d, %d views of %dx%d, N %zu, M %zu, %d rollout steps, %d rays an image; "
-               "milliseconds\n",
-               shape->name, options->batch, video.observation.V, video.observation.W, video.observation.H, shape->N,
-               shape->M, shape->rollout, shape->rays);
-    }
-    if (status == STATUS_OK && !options->json && !options->whole) {
-        printf("%-20s %15s %15s %15s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "", "encoder", "dynamics", "renderer",
-               "choose", "", "", "", "dynamics", "", "", "tape", "RSS");
-        printf("%-20s %7s %7s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "form", "fwd", "bwd", "fwd",
-               "bwd", "fwd", "bwd", "points", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
+        printf(
+            "\ntraining step of preset %s: %d episode%s, %d views of %dx%d pixels, %zu particles, %zu abstract nodes "
+            "(hierarchical), %d rollout steps, %d rays an image; times in ms\n",
+            shape->name, options->batch, options->batch == 1 ? "" : "s", video.observation.V, video.observation.W,
+            video.observation.H, shape->N, shape->M, shape->rollout, shape->rays);
     }
     if (status == STATUS_OK)
-        status = options->whole ? each_form(device, options, &video.observation, MEASURE_WHOLE, report_whole, err)
-                                : each_form(device, options, &video.observation, MEASURE_STEP, report_step, err);
+        status = options->whole ? each_graph(device, options, &video.observation, MEASURE_WHOLE, report_whole, err)
+                                : each_graph(device, options, &video.observation, MEASURE_STEP, report_step, err);
     close_video(&video);
     return status;
 }
@@ -231,9 +234,9 @@ static Status measure_doubled(Device *device, const BenchOptions *options, size_
     Video video;
     Config config;
     StepShape shape = doubled_shape(N);
-    int form = options->form == STEP_FORMS ? STEP_HIERARCHICAL : options->form;
+    int graph = options->graph == STEP_GRAPHS ? STEP_HIERARCHICAL : options->graph;
     // Activations are not kept, because the limit of train.keep_mib would distort the memory curve.
-    Status status = step_bench_config(&shape, (StepForm)form, 0, &config, err);
+    Status status = step_bench_config(&shape, (StepGraph)graph, 0, &config, err);
     if (status != STATUS_OK) return status;
     status = open_video(&video, &shape, NULL, err);
     if (status == STATUS_OK)
@@ -299,17 +302,17 @@ Status bench_doubling(Device *device, const BenchOptions *options, Error *err) {
 
 // ---- vpd bench frames
 
-static Status report_frames(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+static Status report_frames(const BenchOptions *options, const StepShape *shape, const char *graph, const StepBench *b,
                             Error *err) {
     double ms = 1e3 * b->step.wall, per_second = 1 / b->step.wall;
     if (options->json)
         return json_write_line(stdout,
                                json_pack("{s:s s:s s:s s:I s:i s:i s:f s:f}", "bench", "frames", "preset", shape->name,
-                                         "form", form, "N", (json_int_t)b->particles, "width", b->W, "height", b->H,
+                                         "graph", graph, "N", (json_int_t)b->particles, "width", b->W, "height", b->H,
                                          "frame_ms", ms, "frames_per_second", per_second),
                                err);
     printf("frames, %s, %s: %zu particles, a rollout step and %dx%d pixels: %.2f ms, %.1f frames/s\n", shape->name,
-           form, b->particles, b->W, b->H, ms, per_second);
+           graph, b->particles, b->W, b->H, ms, per_second);
     return STATUS_OK;
 }
 
@@ -317,9 +320,10 @@ static Status report_frames(const BenchOptions *options, const StepShape *shape,
 Status bench_frames(Device *device, const BenchOptions *options, Error *err) {
     Video video;
     Status status = open_video(&video, &step_shapes[options->preset], options->data, err);
-    if (status == STATUS_OK) status = each_form(device, options, &video.observation, MEASURE_FRAME, report_frames, err);
     if (status == STATUS_OK)
-        status = each_form(device, options, &video.observation, MEASURE_WIDE_FRAME, report_frames, err);
+        status = each_graph(device, options, &video.observation, MEASURE_FRAME, report_frames, err);
+    if (status == STATUS_OK)
+        status = each_graph(device, options, &video.observation, MEASURE_WIDE_FRAME, report_frames, err);
     close_video(&video);
     return status;
 }

@@ -10,14 +10,14 @@
 
 typedef struct BenchOptions {
     int preset;       // StepPreset
-    int form;         // StepForm; STEP_FORMS: all
+    int graph;        // StepGraph; STEP_GRAPHS: all
     int repeat;       // measurements
     const char *data; // data set, or NULL: a synthetic room
     double keep_mib;
-    int batch;         // `step`: episodes
-    bool whole, graph; // `step`: whole steps without timing the parts; also with captured CUDA graphs
-    long from, to;     // particles of `doubling`
-    bool json;         // one JSON object per measurement instead of tables
+    int batch;              // `step`: episodes
+    bool whole, cuda_graph; // `step`: whole steps without timing the parts; also with captured CUDA graphs
+    long from, to;          // particles of `doubling`
+    bool json;              // one JSON object per measurement instead of tables
 } BenchOptions;
 
 Status bench_step(Device *device, const BenchOptions *options, Error *err);

@@ -22,7 +22,7 @@ typedef struct SelfTest {
     bool large;          // include the sizes of `vpd bench ops`, and models of the reference widths
     bool quick;          // ops in each precision, but models in f32 alone, and no graphs
     int steps;           // training steps of each model
-    const char *model;   // test only this one ("paper", "bodies", "windows"); NULL: all
+    const char *model;   // test only this one ("hierarchical", "bodies", "windows"); NULL: all
     Precision precision; // of the device; the reference uses f32
     void (*report)(void *context, const SelfTestResult *result);
     void *context;

@@ -135,12 +135,12 @@ Status selftest_update(SelfTestModel *model, int step, Error *err) {
     return optimizer_step(&model->optimizer, schedule_rate(&model->model->config.train, step), &norm, err);
 }
 
-Status selftest_each_form(SelfTest *test, int frames, int side, SelfTestForm *compare, Error *err) {
+Status selftest_each_graph(SelfTest *test, int frames, int side, SelfTestGraph *compare, Error *err) {
     RoomVideo room;
     Status status = room_video_make(&room, frames, SELFTEST_VIEWS, side, side, err);
-    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++)
-        if (!test->model || !strcmp(test->model, step_form_names[form]))
-            status = compare(test, (StepForm)form, &room.observation, err);
+    for (int graph = 0; graph < STEP_GRAPHS && status == STATUS_OK; graph++)
+        if (!test->model || !strcmp(test->model, step_graph_names[graph]))
+            status = compare(test, (StepGraph)graph, &room.observation, err);
     room_video_free(&room);
     return status;
 }

@@ -31,9 +31,9 @@ void selftest_close_model(SelfTestModel *model); // accepts {0}
 Status selftest_gradient(SelfTestModel *model, const Observation *frames, int step, double *loss, Error *err);
 Status selftest_update(SelfTestModel *model, int step, Error *err);
 
-typedef Status SelfTestForm(SelfTest *test, StepForm form, const Observation *frames, Error *err);
-// Calls `compare` for each form that the test selects, with this number of frames of SELFTEST_VIEWS views of a
+typedef Status SelfTestGraph(SelfTest *test, StepGraph graph, const Observation *frames, Error *err);
+// Calls `compare` for each graph that the test selects, with this number of frames of SELFTEST_VIEWS views of a
 // synthetic room.
-Status selftest_each_form(SelfTest *test, int frames, int side, SelfTestForm *compare, Error *err);
+Status selftest_each_graph(SelfTest *test, int frames, int side, SelfTestGraph *compare, Error *err);
 
 #endif

@@ -75,25 +75,25 @@ static Status compare_steps(const SelfTest *test, SelfTestModel *expected, SelfT
     return STATUS_OK;
 }
 
-static Status small_config(const SelfTest *test, StepForm form, Config *out, Error *err) {
+static Status small_config(const SelfTest *test, StepGraph graph, Config *out, Error *err) {
     static const StepShape shape = {"self-test", 384, 48, SELFTEST_VIEWS, SIDE, SIDE, ROLLOUT, 48, 0.1, false};
     static const char *const narrow[] = {"model.C=32", "gnn.L=2", "encoder.widths=[8, 16]", "renderer.widths=[16, 16]"};
     static const char *const terms[] = {"train.depth_term=0.05"};
-    Status status = step_bench_config(&shape, form, 1024, out, err);
+    Status status = step_bench_config(&shape, graph, 1024, out, err);
     if (status == STATUS_OK && !test->large) status = config_set(out, sizeof narrow / sizeof *narrow, narrow, err);
-    if (status == STATUS_OK && form == STEP_BODIES) status = config_set(out, sizeof terms / sizeof *terms, terms, err);
+    if (status == STATUS_OK && graph == STEP_BODIES) status = config_set(out, sizeof terms / sizeof *terms, terms, err);
     return status;
 }
 
 // `frames` NULL: trained on windows.
-static Status compare_model(SelfTest *test, const char *name, StepForm form, const Observation *frames, Error *err) {
+static Status compare_model(SelfTest *test, const char *name, StepGraph graph, const Observation *frames, Error *err) {
     const SelfTestPrecision *p = &selftest_precisions[test->precision];
     SelfTestResult result = {.part = p->models, .name = name, .allowed = p->model_error};
     SelfTestResult gradient = {.part = p->gradients, .name = name, .allowed = p->gradient_error};
     SelfTestModel expected = {0}, found = {0};
     Config config;
     Error failure = {0};
-    Status status = small_config(test, form, &config, err);
+    Status status = small_config(test, graph, &config, err);
     if (status != STATUS_OK) return status;
     status = selftest_open_model(&expected, test->reference, &config, frames, err);
     config.model.precision = (int)test->precision;
@@ -108,12 +108,12 @@ static Status compare_model(SelfTest *test, const char *name, StepForm form, con
     return status;
 }
 
-static Status compare_form(SelfTest *test, StepForm form, const Observation *frames, Error *err) {
-    return compare_model(test, step_form_names[form], form, frames, err);
+static Status compare_graph(SelfTest *test, StepGraph graph, const Observation *frames, Error *err) {
+    return compare_model(test, step_graph_names[graph], graph, frames, err);
 }
 
 Status selftest_models(SelfTest *test, Error *err) {
-    Status status = selftest_each_form(test, T + ROLLOUT, SIDE, compare_form, err);
+    Status status = selftest_each_graph(test, T + ROLLOUT, SIDE, compare_graph, err);
     if (status != STATUS_OK || (test->model && strcmp(test->model, "windows"))) return status;
     return compare_model(test, "windows", STEP_BODIES, NULL, err);
 }

@@ -55,13 +55,13 @@ static Status compare_steps(const SelfTest *test, SelfTestModel *plain, SelfTest
     return compare_weights(test, plain, replayed, result, err);
 }
 
-static Status compare_form(SelfTest *test, StepForm form, const Observation *frames, Error *err) {
+static Status compare_graph(SelfTest *test, StepGraph graph, const Observation *frames, Error *err) {
     static const StepShape shape = {"self-test", 64, 12, SELFTEST_VIEWS, SIDE, SIDE, ROLLOUT, 16, 0.15, false};
     static const char *const narrow[] = {"model.C=32", "gnn.L=1", "encoder.widths=[8, 16]", "renderer.widths=[16, 16]"};
-    SelfTestResult result = {.part = "graphs", .name = step_form_names[form], .allowed = 0};
+    SelfTestResult result = {.part = "graphs", .name = step_graph_names[graph], .allowed = 0};
     SelfTestModel plain = {0}, replayed = {0};
     Config config;
-    Status status = step_bench_config(&shape, form, 1024, &config, err);
+    Status status = step_bench_config(&shape, graph, 1024, &config, err);
     if (status == STATUS_OK) status = config_set(&config, sizeof narrow / sizeof *narrow, narrow, err);
     if (status != STATUS_OK) return status;
     config.model.precision = (int)test->precision;
@@ -77,5 +77,5 @@ static Status compare_form(SelfTest *test, StepForm form, const Observation *fra
 }
 
 Status selftest_replays(SelfTest *test, Error *err) {
-    return selftest_each_form(test, T + ROLLOUT, SIDE, compare_form, err);
+    return selftest_each_graph(test, T + ROLLOUT, SIDE, compare_graph, err);
 }

@@ -22,9 +22,9 @@ const StepShape step_shapes[STEP_PRESETS] = {{"tiny", 2048, 128, 2, 64, 64, 3, 1
                                              {"small", 4096, 256, 4, 64, 64, 4, 256, 0.05, false},
                                              {"paper", 16384, 1024, 4, 128, 128, 6, 256, 0.03, false},
                                              {"large", 131072, 4096, 4, 256, 256, 16, 512, 0.0106, true}};
-const char *const step_form_names[STEP_FORMS] = {"paper", "bodies"};
+const char *const step_graph_names[STEP_GRAPHS] = {"hierarchical", "bodies"};
 
-Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Config *out, Error *err) {
+Status step_bench_config(const StepShape *s, StepGraph graph, double keep_mib, Config *out, Error *err) {
     static const char *const fixed[] = {"model.T=2",
                                         "model.C=128",
                                         "model.D=16",
@@ -42,7 +42,7 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
                                         "gnn.displacement_scale=0.05",
                                         "gnn.colour_length=1",
                                         "gnn.moving_threshold=0.005"};
-    static const char *const forms[STEP_FORMS] = {"gnn.graph=hierarchical", "gnn.graph=bodies"};
+    static const char *const graphs[STEP_GRAPHS] = {"gnn.graph=hierarchical", "gnn.graph=bodies"};
     char text[7][OPTION_LENGTH];
     snprintf(text[0], OPTION_LENGTH, "encoder.N=%zu", s->N);
     snprintf(text[1], OPTION_LENGTH, "gnn.M=%zu", s->M);
@@ -54,7 +54,7 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
     const char *own[] = {text[0], text[1], text[2], text[3], text[4], text[5], text[6]};
     config_defaults(out);
     Status status = config_set(out, sizeof fixed / sizeof *fixed, fixed, err);
-    if (status == STATUS_OK) status = config_set(out, 1, &forms[form], err);
+    if (status == STATUS_OK) status = config_set(out, 1, &graphs[graph], err);
     if (status == STATUS_OK) status = config_set(out, sizeof own / sizeof *own, own, err);
     return status == STATUS_OK ? config_resolve(out, err) : status;
 }

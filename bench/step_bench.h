@@ -22,13 +22,13 @@ typedef struct StepShape {
 } StepShape;
 
 typedef enum StepPreset { STEP_TINY, STEP_SMALL, STEP_PAPER, STEP_LARGE, STEP_PRESETS } StepPreset;
-typedef enum StepForm { STEP_HIERARCHICAL, STEP_BODIES, STEP_FORMS } StepForm;
+typedef enum StepGraph { STEP_HIERARCHICAL, STEP_BODIES, STEP_GRAPHS } StepGraph;
 
 extern const StepShape step_shapes[STEP_PRESETS]; // `reference`
-extern const char *const step_form_names[STEP_FORMS];
+extern const char *const step_graph_names[STEP_GRAPHS];
 
 // The reference model (C 128, L 10, D 16, UNet 32-64-128-256, neighbours 3/10/4, renderer K 8, S 16, 64-64) at a shape.
-Status step_bench_config(const StepShape *shape, StepForm form, double keep_mib, Config *out, Error *err);
+Status step_bench_config(const StepShape *shape, StepGraph graph, double keep_mib, Config *out, Error *err);
 
 typedef struct StepBench {
     BenchTime step, update, place;                    // medians; place: particles are chosen, on the host

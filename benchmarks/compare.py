@@ -54,7 +54,7 @@ def on_gpu(args):
 
 
 def run_vpd(args, preset, precision):
-    command = [args.vpd, "bench", "step", "--preset", preset, "--form", "paper", "--repeat", str(args.steps),
+    command = [args.vpd, "bench", "step", "--preset", preset, "--graph", "hierarchical", "--repeat", str(args.steps),
                "--threads", str(args.threads), "--data", f"{args.data}/mujoco_blocks_{SIZES[preset]}.h5", "--device", args.device,
                "--json"]
     command += ["--precision", precision.removesuffix("-graph")]
@@ -96,9 +96,9 @@ def main():
                 runs[kind].append(run_vpd(args, preset, kind) if kind in ours else run_torch(args, preset, kind))
         middle = {kind: {key: statistics.median(r[key] for r in runs[kind]) for key, value in runs[kind][0].items() if value is not None}
                   for kind in kinds}
-        rows += [{"preset": preset, "form": "paper", "kind": kind, "ours": kind in ours, "least": min(r["wall"] for r in runs[kind]),
+        rows += [{"preset": preset, "graph": "hierarchical", "kind": kind, "ours": kind in ours, "least": min(r["wall"] for r in runs[kind]),
                   **middle[kind]} for kind in kinds]
-        print(f"\n{preset}, paper: {args.rounds} alternating rounds of {args.steps} steps, {args.threads} threads")
+        print(f"\n{preset}, hierarchical: {args.rounds} alternating rounds of {args.steps} steps, {args.threads} threads")
         print(f"{'':10s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'MiB':>8s}"
               f" {'x step':>7s} {'x cpu':>7s} {'x MiB':>7s}")
         for kind in kinds:

@@ -20,7 +20,7 @@ static const double FACTOR = 1.4;
 
 typedef struct Case {
     StepShape shape;
-    StepForm form;
+    StepGraph graph;
     double keep_mib;
     const char *option; // one more, or NULL
 } Case;
@@ -97,7 +97,7 @@ static void measure(const Case *c, Measured *measured, MemoryEstimate *estimate)
     Device *device = NULL;
     double weights, pixels = (double)c->shape.H * c->shape.W * c->shape.views;
     Error err = {0};
-    assert_status_ok(step_bench_config(&c->shape, c->form, c->keep_mib, &config, &err), err);
+    assert_status_ok(step_bench_config(&c->shape, c->graph, c->keep_mib, &config, &err), err);
     const char *const narrow[] = {"encoder.widths=[16, 32, 64]", "model.C=48", "gnn.L=3", "train.motion_steps=0"};
     assert_status_ok(config_set(&config, 4, narrow, &err), err);
     if (c->option) assert_status_ok(config_set(&config, 1, &c->option, &err), err);

@@ -14,8 +14,8 @@ static void see(void *context, const SelfTestResult *r) {
     if (r->failed) print_error("%s %s: worst %.2e of %.0e: %s\n", r->part, r->name, r->worst, r->allowed, r->where);
 }
 
-static DeviceReplay check_form(const char *form, Precision precision) {
-    SelfTest test = {.steps = 5, .model = form, .report = see, .precision = precision};
+static DeviceReplay check_graph(const char *graph, Precision precision) {
+    SelfTest test = {.steps = 5, .model = graph, .report = see, .precision = precision};
     Error err = {0};
     assert_status_ok(cuda_on_cpu_open(&test.device, &err), err);
     cuda_on_cpu_guard(true);
@@ -29,11 +29,11 @@ static DeviceReplay check_form(const char *form, Precision precision) {
 }
 
 // Every part of the steps without lists that the host makes is captured once and then launched.
-static void forms_without_lists_of_the_host(void **state) {
+static void graphs_without_lists_of_the_host(void **state) {
     (void)state;
     static const Precision precisions[] = {PRECISION_F32, PRECISION_BF16};
     for (size_t i = 0; i < 2; i++) {
-        DeviceReplay r = check_form("paper", precisions[i]);
+        DeviceReplay r = check_graph("hierarchical", precisions[i]);
         assert_true(r.captured > 5);
         assert_int_equal(r.launched, 3 * r.captured);
         assert_int_equal(r.otherwise, 0);
@@ -42,7 +42,7 @@ static void forms_without_lists_of_the_host(void **state) {
 
 static void bodies(void **state) {
     (void)state;
-    assert_true(check_form("bodies", PRECISION_F32).launched > 10);
+    assert_true(check_graph("bodies", PRECISION_F32).launched > 10);
 }
 
 static void a_step_waits_at_its_end(void **state) {
@@ -74,7 +74,7 @@ static void a_step_waits_at_its_end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_without_lists_of_the_host), cmocka_unit_test(bodies),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(graphs_without_lists_of_the_host), cmocka_unit_test(bodies),
                                        cmocka_unit_test(a_step_waits_at_its_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

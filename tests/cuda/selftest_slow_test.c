@@ -48,11 +48,11 @@ static void sim(void **state) {
 
 static void models(void **state) {
     (void)state;
-    check(selftest_models, PRECISION_F32, "paper", 1);
+    check(selftest_models, PRECISION_F32, "hierarchical", 1);
     check(selftest_models, PRECISION_F32, "bodies", 1); // takes 20 s
     check(selftest_models, PRECISION_F32, "windows", 4);
-    check(selftest_models, PRECISION_TF32, "paper", 1);
-    check(selftest_models, PRECISION_BF16, "paper", 1);
+    check(selftest_models, PRECISION_TF32, "hierarchical", 1);
+    check(selftest_models, PRECISION_BF16, "hierarchical", 1);
     check(selftest_models, PRECISION_BF16, "windows", 1);
 }
 
