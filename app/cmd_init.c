@@ -11,7 +11,7 @@
 
 static const Flag flags[] = {
     {.name = "data", .value = "PATH", .help = "data set (data.path)", .letter = 'd'},
-    {.name = "preset", .value = "NAME", .help = "tiny, small, paper or large (model.preset, default small)"},
+    {.name = "preset", .value = "NAME", .help = "sizes: tiny, small, paper or large (model.preset, default none, as in vpd train)"},
     {.name = "output", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
     FLAG_SET,
     {.name = "force", .help = "replace a file that is there"},
@@ -37,7 +37,7 @@ static void want(Wanted *w, size_t slot, const char *key, const char *value) {
 
 static Status read_wanted(const CommandLine *line, Wanted *w, Error *err) {
     const char *pair;
-    want(w, 0, "model.preset", command_text(line, "preset", "small"));
+    want(w, 0, "model.preset", command_text(line, "preset", NULL));
     want(w, 1, "data.path", command_text(line, "data", NULL));
     want(w, 2, "train.out", command_text(line, "output", NULL));
     for (int i = 0; (pair = command_repeated(line, "set", i)); i++) {

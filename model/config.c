@@ -28,7 +28,7 @@ static const Option options[] = {
     {"data.cache_mib", OPTION_REAL, AT(data.cache_mib), 0, 1e7, "MiB", "1024", NULL, "Decoded images kept in memory."},
 
     {"model.preset", OPTION_ENUM, AT(model.preset), 0, 0, "", "none", "none|tiny|small|paper|large",
-     "A set of sizes; options in a config file or by --set override it. vpd init writes small."},
+     "A set of sizes; options in a config file or by --set override it. none: those of tiny with model.C=128."},
     {"model.T", OPTION_INT, AT(model.T), 1, 8, "frames", "2", NULL,
      "Number of input frames; 1: still scenes, without dynamics."},
     {"model.D", OPTION_INT, AT(model.D), 4, 256, "", "16", NULL, "Features of a particle."},

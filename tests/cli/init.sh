@@ -21,7 +21,11 @@ cmp -s config.out all.out || fail "the values behind # are not those that hold: 
 
 expect 2 "" "config.yaml: already exists; --force replaces it" "$VPD" init
 expect 0 "" "" "$VPD" init -q --force
-grep -qx "model.preset: small" config.yaml || fail "the preset is not small"
+grep -q "^[a-z]" config.yaml && fail "something is set that nobody asked for"
+expect 0 "weights" "*" "$VPD" train config.yaml -d data.h5 --dry-run --set "train.rollout=[1]" --set "train.rollout_from=[0]"
+sed -n '1,2p' "$folder/stdout" >config.out
+expect 0 "weights" "*" "$VPD" train -d data.h5 --dry-run --set "train.rollout=[1]" --set "train.rollout_from=[0]"
+sed -n '1,2p' "$folder/stdout" | cmp -s - config.out || fail "without a config another model is trained"
 expect 2 "" 'unknown option "train.stepz"; did you mean "train.steps"?' "$VPD" init x.yaml --set train.stepz=3
 expect 2 "" "model.preset" "$VPD" init x.yaml --preset huge
 expect 2 "" "/dev/null/x.yaml" "$VPD" init /dev/null/x.yaml
