@@ -11,7 +11,9 @@
 
 static const Flag flags[] = {
     {.name = "data", .value = "PATH", .help = "data set (data.path)", .letter = 'd'},
-    {.name = "preset", .value = "NAME", .help = "sizes: tiny, small, paper or large (model.preset, default none, as in vpd train)"},
+    {.name = "preset",
+     .value = "NAME",
+     .help = "sizes: tiny, small, paper or large (model.preset, default none, as in vpd train)"},
     {.name = "output", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
     FLAG_SET,
     {.name = "force", .help = "replace a file that is there"},

@@ -33,16 +33,11 @@ static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool
 // Sets the mask of selected particles. With `if_empty: skip`, any wrong selection counts as empty, such as an unknown
 // label.
 static Status find_selected(const EditScene *scene, const Edit *edit, Mask *mask, bool *skipped, Error *err) {
-    const RolloutSet *now = scene_now(scene);
-    size_t N = now->N;
-    char text[80];
+    size_t N = scene_now(scene)->N;
     memset(mask, 1, N);
     if (!edit->select || edit->op == EDIT_COMPOSE) return STATUS_OK;
     Status status = select_evaluate(scene, edit->select, mask, err);
-    if (status == STATUS_OK && mask_count(mask, N) == 0)
-        status = error_set(err, STATUS_BAD_INPUT,
-                           "the selection takes none of the %s; with `if_empty: skip` the edit is left out instead",
-                           rollout_count_text(rollout_drawn(now), N - rollout_drawn(now), text));
+    if (status == STATUS_OK) status = scene_need_selected(scene, mask, "", err);
     *skipped = status == STATUS_BAD_INPUT && edit->if_empty;
     return *skipped ? STATUS_OK : status;
 }

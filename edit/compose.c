@@ -60,8 +60,7 @@ static Status narrow(EditScene *other, const Edit *edit, bool *skipped, Error *e
     Status status = mask ? STATUS_OK : scene_no_memory(err);
     if (status == STATUS_OK) memset(mask, 1, N);
     if (status == STATUS_OK && edit->select) status = select_evaluate(other, edit->select, mask, err);
-    if (status == STATUS_OK && mask_count(mask, N) == 0)
-        status = error_set(err, STATUS_BAD_INPUT, "the selection takes none of its %zu particles", N);
+    if (status == STATUS_OK) status = scene_need_selected(other, mask, "", err);
     *skipped = status == STATUS_BAD_INPUT && edit->if_empty;
     if (status == STATUS_OK) status = scene_keep(other, mask, err);
     if (status == STATUS_OK) {

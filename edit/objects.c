@@ -85,8 +85,7 @@ Status edit_recolour(EditScene *scene, const Edit *edit, const Mask *mask, Error
     size_t N = scene_now(scene)->N;
     Mask *source = malloc(N + 1);
     Status status = source ? select_evaluate(scene, edit->like, source, err) : scene_no_memory(err);
-    if (status == STATUS_OK && mask_count(source, N) == 0)
-        status = error_set(err, STATUS_BAD_INPUT, "like: the selection takes none of %zu particles", N);
+    if (status == STATUS_OK) status = scene_need_selected(scene, source, "like: ", err);
     if (status == STATUS_OK) status = scene_recolour(scene, mask, source, err);
     free(source);
     return status;

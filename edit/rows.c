@@ -28,6 +28,16 @@ static size_t row_bytes(const RolloutSet *set, const Field *field) {
     return field->bytes * (field->width ? field->width : set->D);
 }
 
+Status scene_need_selected(const EditScene *scene, const Mask *mask, const char *argument, Error *err) {
+    const RolloutSet *now = scene_now(scene);
+    const size_t drawn = rollout_drawn(now);
+    char counts[80];
+    if (mask_count(mask, now->N) > 0) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%sthe selection takes none of the %s%s", argument,
+                     rollout_count_text(drawn, now->N - drawn, counts),
+                     *argument ? "" : "; with `if_empty: skip` the edit is left out instead");
+}
+
 size_t mask_count(const Mask *mask, size_t count) {
     size_t sum = 0;
     for (size_t i = 0; i < count; i++) sum += mask[i];

@@ -32,6 +32,8 @@ static inline Status scene_no_memory(Error *err) {
 // ---- rows of all sets (edit/rows.c)
 
 size_t mask_count(const Mask *mask, size_t count);
+// An error if `mask` selects no particle; `argument` begins it: "" for the selection itself, which `if_empty` allows.
+Status scene_need_selected(const EditScene *scene, const Mask *mask, const char *argument, Error *err);
 // (count) the numbers 0, 1, ..; NULL if memory is short.
 uint32_t *scene_count_up(size_t count);
 // Keeps the selected particles alone.

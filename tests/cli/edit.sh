@@ -86,6 +86,7 @@ wrong_edit "edit needs --output FILE.h5" "$in" --do "remove: {label: 1}"
 wrong_edit 'unknown edit "remov"; did you mean "remove"?' "$in" --do "remov: {label: 1}" -o "$folder/x.h5"
 wrong_edit 'there is no label "9"; the particles have 0 (background), 1 (object 0)' "$in" --do "remove: {label: 9}" -o "$folder/x.h5"
 wrong_edit "the selection takes none of the 300 particles and 255 mirror images;" "$in" --do "remove: {height: {above: 50}}" -o "$folder/x.h5"
+wrong_edit "like: the selection takes none of the 300 particles and 255 mirror images" "$in" --do "recolour: {label: 1, like: {height: {above: 50}}}" -o "$folder/x.h5"
 wrong_edit "--do number 2:1: unknown edit" "$in" --do "remove: {label: 1}" --do "remov: {label: 1}" -o "$folder/x.h5"
 wrong_edit "--do number 2:1: remove: the selection takes none" "$in" --do "remove: {label: 1}" --do "remove: {label: 1}" -o "$folder/x.h5"
 wrong_edit "/dev/null/x.h5" "$in" --do "remove: {label: 1}" -o /dev/null/x.h5
