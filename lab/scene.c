@@ -67,6 +67,12 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
 
 // ---- contacts
 
+Status scene_check_name(const ArgumentReader *reader, const YamlNode *node) {
+    if (strlen(node->key) >= SCENE_NAME_SIZE) return argument_error(reader, node, "the name is too long");
+    if (!strchr(node->key, '.')) return STATUS_OK;
+    return argument_error(reader, node, "%s: a name has no dot, which leads to its numbers", node->key);
+}
+
 static Status read_contact(const ArgumentReader *reader, const YamlNode *node, SceneContact *out) {
 #define NUMBER(word, field, most)                                                                                      \
     { .key = word, .type = ARG_NUMBER, .offset = offsetof(SceneContact, field), .max = most }
@@ -79,7 +85,8 @@ static Status read_contact(const ArgumentReader *reader, const YamlNode *node, S
         NUMBER("margin", margin, FAR)};
 #undef NUMBER
     const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
-    if (strlen(node->key) >= sizeof out->name) return argument_error(reader, node, "the name is too long");
+    Status status = scene_check_name(reader, node);
+    if (status != STATUS_OK) return status;
     strcpy(out->name, node->key);
     return arguments_read(reader, node, &group, 1, NULL);
 }
@@ -168,9 +175,8 @@ static Status read_parts(const ArgumentReader *reader, SceneHead *head) {
     if (!head->part) return scene_no_memory(reader);
     for (const YamlNode *node = head->objects->child; node && status == STATUS_OK; node = node->next) {
         Part *part = head->part + head->part_count++;
-        status = part_read(reader, node, part);
-        if (status == STATUS_OK && strlen(node->key) >= SCENE_NAME_SIZE)
-            status = argument_error(reader, node, "the name is too long");
+        status = scene_check_name(reader, node);
+        if (status == STATUS_OK) status = part_read(reader, node, part);
         if (status == STATUS_OK) status = find_contact(reader, head, node, part->contact, &part->material);
     }
     return status;

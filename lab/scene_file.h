@@ -124,6 +124,10 @@ Status scene_read_values(const ArgumentReader *reader, const SceneHead *head);
 // Fills scene->picture, after scene_fill.
 Status scene_read_picture(const ArgumentReader *reader, const SceneHead *head);
 
+// That the key of an entry can be the name of an object, a contact or a joint. A fit and `random` name numbers by
+// paths, such as box.velocity.x, so a name has no dot.
+Status scene_check_name(const ArgumentReader *reader, const YamlNode *node);
+
 // That an entry is a list or a map which is not empty.
 static inline Status scene_need(const ArgumentReader *reader, const YamlNode *node, YamlKind kind,
                                 const char *expected) {

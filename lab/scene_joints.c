@@ -105,11 +105,9 @@ static Status read_joint(const ArgumentReader *reader, const SceneHead *head, co
         {.key = "angle", .type = ARG_NUMBER, .offset = OF(angle), .min = -180, .max = 180, .given = OF(has_angle)}};
 #undef OF
     *out = (Joint){.node = node};
-    if (strlen(node->key) >= SCENE_NAME_SIZE) return argument_error(reader, node, "the name is too long");
-    if (strchr(node->key, '.'))
-        return argument_error(reader, node, "%s: a joint's name has no dot, which leads to its numbers", node->key);
     const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
-    Status status = arguments_read(reader, node, &group, 1, NULL);
+    Status status = scene_check_name(reader, node);
+    if (status == STATUS_OK) status = arguments_read(reader, node, &group, 1, NULL);
     if (status == STATUS_OK) status = find_parts(reader, head, out);
     return status == STATUS_OK ? check_kind(reader, head, out) : status;
 }

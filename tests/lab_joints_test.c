@@ -267,7 +267,7 @@ static void test_wrong(void **state) {
          "radius: expected at most 100 times the larger object"},
         {"[1]", "s.yaml:12: "},
         {"{between: [a, b], at: [0, 0, 0], k_e: 1}, a.b: {between: [a, b], at: [0, 0, 0], k_e: 1}",
-         "s.yaml:12: a.b: a joint's name has no dot"}};
+         "s.yaml:12: a.b: a name has no dot"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[2048];

@@ -171,6 +171,8 @@ static void test_wrong(void **state) {
          "s.yaml:4: mass: expected more than 0, found 0; particles that stay in their place are \"fixed\""},
         {HEAD "objects:\n  a: {grid: {size: [0, 0, 0], points: [2, 1, 1]}, mass: 1}\n",
          "size: expected at least 1e-06 along 2 points, found 0"},
+        {HEAD "objects:\n  a.b: {mass: 1}\n", "s.yaml:4: a.b: a name has no dot, which leads to its numbers"},
+        {HEAD "contacts:\n  wet.ice: {k_e: 1}\nobjects: {}\n", "s.yaml:4: wet.ice: a name has no dot"},
         {HEAD "objects:\n  a: {mass: 1}\n", "a: expected a shape: box, sphere, cloth, grid, mesh or points"},
         {HEAD "objects:\n  a: {bx: 1}\n", "unknown key \"bx\"; did you mean \"box\"?"},
         {HEAD "objects:\n  a: {" BOX ", sphere: {radius: 1, cells: 1}}\n", "sphere: the object has a shape already"},
