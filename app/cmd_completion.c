@@ -14,14 +14,18 @@ static bool first_of_group(const Command *const *c) {
 
 static const char bash_program[] =
     "_vpd() {\n"
-    "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} name=${COMP_WORDS[1]} words=\n"
-    "  local pair=\"$name ${COMP_WORDS[2]-}\"\n"
+    "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at=$COMP_CWORD words=\n"
+    "  local -a line=(\"${COMP_WORDS[@]}\")\n"
+    "  if [[ ${line[1]} =~ ^(help|man)$ && $at -gt 1 && $word != -* ]]; then\n" // a command follows
+    "    line=(vpd \"${line[@]:2}\"); ((at--))\n"
+    "  fi\n"
+    "  local name=${line[1]} pair=\"${line[1]} ${line[2]-}\"\n"
     "  COMPREPLY=()\n"
-    "  [[ -n ${_vpd_flags[$pair]+x} && $COMP_CWORD -gt 2 ]] && name=$pair\n"
-    "  if [[ $COMP_CWORD == 1 ]]; then words=$_vpd_first\n"
+    "  [[ -n ${_vpd_flags[$pair]+x} && $at -gt 2 ]] && name=$pair\n"
+    "  if [[ $at == 1 ]]; then words=$_vpd_first\n"
     "  elif [[ $before == --set ]]; then words=${_vpd_options[$name]-}; compopt -o nospace\n"
     "  elif [[ $word == -* ]]; then words=${_vpd_flags[$name]-}\n"
-    "  elif [[ $COMP_CWORD == 2 ]]; then words=${_vpd_second[$name]-}\n"
+    "  elif [[ $at == 2 ]]; then words=${_vpd_second[$name]-}\n"
     "  fi\n"
     "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
     "}\n"
@@ -106,18 +110,28 @@ static void put_zsh_words(const char *group) {
         if (!group && second && !first_of_group(c)) continue;
         if (group) printf("    '%s:", (*c)->name + length + 1);
         else printf("    '%.*s:", (int)strcspn((*c)->name, " "), (*c)->name);
-        put_quoted(!group && second ? "work on data sets" : (*c)->summary);
+        put_quoted(group || !second                  ? (*c)->summary
+                   : !strncmp((*c)->name, "data", 4) ? "work on data sets"
+                                                     : "the simulator");
         printf("'\n");
     }
 }
 
 static void put_zsh(void) {
-    printf("#compdef vpd\n# vpd completion\nlocal -a first second flags settings\nlocal name=$words[2]\n"
-           "[[ $#words -ge 3 && \"$words[2]\" == data ]] && name=\"$words[2] $words[3]\"\nfirst=(\n");
+    printf("#compdef vpd\n# vpd completion\nlocal -a first second flags settings\n"
+           "[[ $words[2] == (help|man) && $CURRENT -gt 2 && $PREFIX != -* ]] && { shift words; (( CURRENT-- )) }\n"
+           "local name=$words[2]\nfirst=(\n");
     put_zsh_words(NULL);
-    printf("    'help:the commands, or the flags of one'\n)\n[[ \"$words[2]\" == data ]] && second=(\n");
-    put_zsh_words("data");
-    printf(")\ncase $name in\n");
+    printf("    'help:the commands, or the flags of one'\n)\ncase $words[2] in\n");
+    for (const Command *const *c = commands; *c; c++) {
+        char group[32];
+        if (!strchr((*c)->name, ' ') || !first_of_group(c)) continue;
+        snprintf(group, sizeof group, "%.*s", (int)strcspn((*c)->name, " "), (*c)->name);
+        printf("(%s)\n  name=\"$words[2] $words[3]\"\n  second=(\n", group);
+        put_zsh_words(group);
+        printf("  ) ;;\n");
+    }
+    printf("esac\ncase $name in\n");
     for (const Command *const *c = commands; *c; c++) put_zsh_command(*c);
     printf("esac\n");
     fputs(zsh_program, stdout);

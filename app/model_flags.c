@@ -93,9 +93,11 @@ Status command_explain_text(const char *path, Status status, Error *err) {
     const Error first = *err;
     const bool log = name_ends(path, ".jsonl"), scene = name_ends(path, ".yaml") || name_ends(path, ".yml");
     if (status != STATUS_BAD_INPUT || (!log && !scene) || strcmp(file_kind(path), "a text file") != 0) return status;
-    return error_set(err, STATUS_BAD_INPUT, "%s; %s", first.text,
-                     log ? "a log is shown by its folder: vpd view FOLDER"
-                         : "a scene is simulated first: vpd sim run SCENE.yaml -o OUT.h5");
+    return error_set(
+        err, STATUS_BAD_INPUT, "%s; %s", first.text,
+        log ? "a log is shown by its folder: vpd view FOLDER"
+            : "a scene is simulated first: vpd sim run SCENE.yaml -o OUT.h5; a config is trained: vpd train "
+              "CONFIG.yaml -o FOLDER");
 }
 
 static void note_why(const CommandLine *line, const char *why) {

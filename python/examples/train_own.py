@@ -41,4 +41,6 @@ def main(recording, folder, *settings):
     model.episode(data).step(6).export(folder / "rollout.glb")
 
 
+if len(sys.argv) < 3:
+    sys.exit(__doc__)
 main(*sys.argv[1:])

@@ -51,6 +51,8 @@ complete_words() { # WORDS... (the last is being typed)
 [ "$(complete_words versi)" = version ] || fail "completion of versi: $(complete_words versi)"
 [ "$(complete_words version --thr)" = --threads ] || fail "completion of --thr: $(complete_words version --thr)"
 [ "$(complete_words data ch)" = check ] || fail "completion of data ch: $(complete_words data ch)"
+[ "$(complete_words man sim gr)" = gradcheck ] || fail "completion of man sim gr: $(complete_words man sim gr)"
+[ "$(complete_words help ver)" = version ] || fail "completion of help ver: $(complete_words help ver)"
 [ "$(complete_words train --set train.ste)" = "train.steps=" ] || fail "completion of an option: $(complete_words train --set train.ste)"
 [ -z "$(complete_words zzz)" ] || fail "completion of zzz is not empty"
 
