@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `vpd man`: manual pages, from the tables of commands, flags and options: vpd(1), and one per command,
-// vpd-data-check(1). `man -l <(vpd man train)` shows one.
+// vpd-data-check(1).
 #include "app/commands.h"
 #include "base/file.h"
 #include "base/version.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const Flag flags[] = {
     {.name = "output", .value = "FOLDER", .help = "write all pages there: vpd.1, vpd-train.1, ..", .letter = 'o'},
@@ -124,6 +126,14 @@ static Status write_pages(const char *folder, Error *err) {
     return status;
 }
 
+// As a page where somebody reads it on a terminal; else, and without the program man, the source.
+static void show_page(const Command *command) {
+    const bool read = isatty(STDOUT_FILENO) && system("command -v man >/dev/null") == 0;
+    FILE *viewer = read ? popen("man -l -", "w") : NULL;
+    put_page(viewer ? viewer : stdout, (void *)command); // only read
+    if (viewer) pclose(viewer);
+}
+
 static Status run_man(const CommandLine *line, Error *err) {
     const char *folder = command_text(line, "output", NULL);
     const Command *command = NULL;
@@ -132,22 +142,20 @@ static Status run_man(const CommandLine *line, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "--output writes all pages; give it without \"%.100s\"",
                          command_argument(line, 0));
     if (folder) return write_pages(folder, err);
-    if (line->argument_count == 0) {
-        put_program_page(stdout);
-        return STATUS_OK;
-    }
     char *words[2] = {(char *)command_argument(line, 0), (char *)command_argument(line, 1)}; // only read
-    Status status = commands_find(line->argument_count, words, &command, &used, err);
-    if (status == STATUS_OK) put_command_page(stdout, command);
+    Status status =
+        line->argument_count > 0 ? commands_find(line->argument_count, words, &command, &used, err) : STATUS_OK;
+    if (status == STATUS_OK) show_page(command);
     return status;
 }
 
 const Command command_man = {
     .name = "man",
-    .summary = "print the manual page of the program or of a command",
+    .summary = "show the manual page of the program or of a command",
     .arguments = "[COMMAND]",
     .max_arguments = 2,
     .flags = flags,
-    .details = "\"vpd man edit | man -l -\" shows it as a page; without a command it is the program's.",
+    .details = "Without a command it is the program's. On a terminal the program man shows it; elsewhere its source is "
+               "printed.",
     .run = run_man,
 };

@@ -36,6 +36,10 @@ expect 2 "" "text.h5: expected an HDF5 file, found a text file" "$VPD" init x.ya
 
 expect 0 '.TH "vpd-train"' "" "$VPD" man train
 expect 0 ".B train.steps" "" "$VPD" man train
+if command -v script >/dev/null && command -v man >/dev/null; then # a page where it is read on a terminal
+  expect 0 "User Commands" "" env MANPAGER=cat script -qec "$VPD man train" /dev/null
+  grep -q '^\.TH' "$folder/stdout" && fail "a terminal shows the page's source"
+fi
 expect 0 '.TH "vpd-data-check"' "" "$VPD" man data check
 expect 2 "" 'did you mean "vpd train"' "$VPD" man trian
 expect 2 "" "give it without \"train\"" "$VPD" man train --output x
