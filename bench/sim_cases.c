@@ -54,6 +54,16 @@ static Status hinges(SimScene *s, Error *err) {
     return status;
 }
 
+// The same with limits, which some have passed, and friction.
+static Status stops(SimScene *s, Error *err) {
+    static const double middle[] = {-0.2, 0.2, 2, 1e-3, 1e-3, 1e-3}, around[] = {0.1, 0.1, 1, 5e-4, 8e-4, 8e-4};
+    Status status = hinges(s, err);
+    if (status == STATUS_OK) status = sim_scene_add_stops(s, middle, err);
+    for (SimValue v = SIM_HINGE_LOW; v <= SIM_HINGE_KF && status == STATUS_OK; v++)
+        shake(s, v, around[v - SIM_HINGE_LOW]);
+    return status;
+}
+
 // Particles in and above a plane that is not level; `speed` along it decides whether they slide.
 static Status contact(SimScene *s, double speed, Error *err) {
     const SimModel counts = {.scenes = 1, .particles = 40, .planes = 2, .materials = 2, .dt = 1e-4};
@@ -199,6 +209,8 @@ const SimCase sim_cases[] = {
     {"tets", tets, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"tets, as published", published_tets, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"hinges", hinges, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"stops", stops, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"stops, many steps", stops, 30, 10, 6, 0, {1e-3, 1e-11}},
     {"contact, sliding", sliding, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"contact, holding", holding, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"beam with controls", tets, 60, 20, 12, 0, {1e-3, 1e-11}},
@@ -230,7 +242,7 @@ static Status allocate(const SimCase *c, SimCaseRun *r, Error *err) {
         const bool control = sim_value_is_control(v);
         r->values.of[v] = control ? zeroed(r, count) : r->scene.values.of[v];
         r->gradient.of[v] = zeroed(r, count);
-        ok = ok && r->values.of[v] && r->gradient.of[v];
+        ok = ok && (r->values.of[v] || sim_value_is_stop(v)) && r->gradient.of[v];
         for (size_t i = 0; control && ok && i < count; i++)
             r->values.of[v][i] = (v == SIM_TORQUE ? 1e-4 : 0.05) * random_number(50 + (uint32_t)v, i);
     }

@@ -27,8 +27,8 @@ Status sim_scene_allocate(SimScene *s, const SimModel *counts, Error *err) {
     s->model.body = s->body = zeroed(&s->memory, counts->particles, sizeof(int32_t), &ok);
     s->model.rigid = s->rigid = zeroed(&s->memory, counts->particles, sizeof(int32_t), &ok);
     s->model.inertia = s->inertia = zeroed(&s->memory, counts->particles, sizeof(double), &ok);
-    for (int v = 0; v < SIM_VALUES; v++)
-        s->values.of[v] = zeroed(&s->memory, sim_value_count(counts, 0, (SimValue)v), sizeof(double), &ok);
+    for (SimValue v = 0; v < SIM_HINGE_LOW; v++)
+        s->values.of[v] = zeroed(&s->memory, sim_value_count(counts, 0, v), sizeof(double), &ok);
     return ok ? STATUS_OK
               : error_set(err, STATUS_FAILED, "out of memory for a scene of %zu particles", counts->particles);
 }
@@ -51,7 +51,7 @@ Status sim_scene_repeat(const SimScene *one, size_t scenes, SimScene *out, Error
     memcpy(out->inertia, one->inertia, counts.particles * sizeof *out->inertia);
     for (SimValue v = 0; v < SIM_VALUES; v++) {
         const size_t each = sim_value_count(&one->model, 0, v);
-        for (size_t b = 0; b < scenes && each; b++)
+        for (size_t b = 0; b < scenes && each && one->values.of[v]; b++)
             memcpy(out->values.of[v] + b * each, one->values.of[v], each * sizeof(double));
     }
     return status;
@@ -61,6 +61,15 @@ void sim_scene_free(SimScene *scene) { arena_free(&scene->memory); }
 
 void sim_scene_fill(SimScene *s, SimValue value, double x) {
     for (size_t i = 0; i < sim_value_count(&s->model, 0, value); i++) s->values.of[value][i] = x;
+}
+
+Status sim_scene_add_stops(SimScene *s, const double values[6], Error *err) {
+    bool ok = true;
+    for (SimValue v = SIM_HINGE_LOW; v <= SIM_HINGE_KF && ok; v++) {
+        s->values.of[v] = zeroed(&s->memory, sim_value_count(&s->model, 0, v), sizeof(double), &ok);
+        if (ok) sim_scene_fill(s, v, values[v - SIM_HINGE_LOW]);
+    }
+    return ok ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for %zu hinges", s->model.hinges);
 }
 
 // ---- bodies

@@ -27,6 +27,8 @@ void sim_scene_free(SimScene *scene);
 Status sim_scene_repeat(const SimScene *one, size_t scenes, SimScene *out, Error *err);
 
 void sim_scene_fill(SimScene *scene, SimValue value, double x);
+// Limits and friction of all hinges: low, high, stop_k_e, stop_k_d, friction, k_f.
+Status sim_scene_add_stops(SimScene *s, const double values[6], Error *err);
 
 typedef struct SimSceneBody {
     size_t cells[3]; // cubes of five tets; {x, 0, z}: squares of a sheet of springs; {x, 0, 0}: x + 1 loose particles

@@ -383,7 +383,8 @@ static Status begin(Work *work, const SimScene *scene, const SimOptions *on, Err
     for (int v = 0; v < SIM_VALUES; v++) {
         size_t count = sim_value_count(&scene->model, controls, v);
         largest = count > largest ? count : largest;
-        if (v == SIM_DRIVE && !work->values.of[v]) continue; // 0 would stop what is fixed and moves
+        // Drives of 0 would stop what is fixed and moves.
+        if ((v == SIM_DRIVE || sim_value_is_stop((SimValue)v)) && !work->values.of[v]) continue;
         if (count && !work->values.of[v]) work->values.of[v] = calloc(count, sizeof(double));
         if (count && !work->values.of[v]) return error_no_memory(err, "a gradient check of %s", scene->path);
     }

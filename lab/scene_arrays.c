@@ -74,9 +74,12 @@ static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
     m->inertia = m->rigids ? allocate(m->particles, sizeof *m->inertia, &good) : NULL;
     m->contacts = allocate(m->materials, sizeof *m->contacts, &good);
     size_t controls = head->controls ? (size_t)scene->frames : 0;
+    bool stops = false;
+    for (size_t h = 0; h < head->hinge_count; h++) stops |= head->hinge[h].held;
     for (int v = 0; v < SIM_VALUES && good; v++) {
         size_t count = sim_value_count(m, controls, v);
-        if (count && v != SIM_DRIVE) scene->values.of[v] = allocate(count, sizeof(double), &good);
+        if (count && v != SIM_DRIVE && (stops || !sim_value_is_stop((SimValue)v)))
+            scene->values.of[v] = allocate(count, sizeof(double), &good);
     }
     return good ? STATUS_OK : scene_no_memory(reader);
 }
@@ -164,6 +167,13 @@ static void fill_turn(SimScene *scene, const SceneTurn *turn, size_t hinge, Scen
     const double length = rest_edge(scene->values.of[SIM_REST], v[2], v[3], NULL);
     fill_hinge(scene, &(Stiffness){turn->stiffness / length, turn->damping / length}, hinge, v);
     scene->values.of[SIM_HINGE_ANGLE][hinge] = turn->angle * M_PI / 180; // 0 is the start
+    const double stop[] = {turn->limits[0] * M_PI / 180,
+                           turn->limits[1] * M_PI / 180,
+                           turn->stop.k_e,
+                           turn->stop.k_d,
+                           turn->friction,
+                           turn->k_f};
+    for (int k = 0; k < 6 && scene->values.of[SIM_HINGE_LOW]; k++) scene->values.of[SIM_HINGE_LOW + k][hinge] = stop[k];
     strcpy(out->name, turn->name);
     out->hinge = hinge;
 }

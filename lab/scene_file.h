@@ -79,6 +79,9 @@ typedef struct SceneTurn {
     int32_t point[4]; // vertices of the meshes of part[0], part[1], part[0], part[1], as in SimModel.hinge
     size_t part[2];
     double stiffness, damping, angle; // N m/rad, N m s/rad, degrees
+    double limits[2], friction, k_f;  // degrees, N m, N m s/rad
+    Stiffness stop;                   // N m/rad, N m s/rad beyond a limit
+    bool held;                        // has limits or friction
 } SceneTurn;
 
 // ---- the whole file

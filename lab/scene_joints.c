@@ -4,7 +4,7 @@
 // direction and turn it nowhere. So one point is a ball joint, two on an axis are a hinge, and three hold the objects
 // together. A hinge also has an angle, that of a bending element (sim/hinge.h): from each end of its axis, a point of
 // one of the objects each, an arm of that object goes out, opposite ways at the start. On either object its forces are
-// a pure couple about the axis.
+// a pure couple about the axis. Its limits are as firm as the joint is against turns about other axes.
 #include "lab/scene_file.h"
 
 #include <math.h>
@@ -14,6 +14,8 @@
 #define FAR 1e6
 enum { CORNERS = 4, POINTS_MAX = 3 };
 static const double RADIUS = 0.1, FAR_AWAY = 100; // of the larger object's extent
+static const double TURN_MOST = 340;              // degrees between limits: each can be passed by ten
+static const double SLOW = 1;                     // degrees/s from which friction is whole, where k_f is not given
 
 typedef enum Kind { BALL, HINGE, WELD } Kind;
 
@@ -21,8 +23,8 @@ typedef struct Joint {
     const YamlNode *node, *between;
     double at[3], axis[3], radius;
     Stiffness springs;
-    double stiffness, damping, angle;
-    bool has_axis, has_radius, has_stiffness, has_damping, has_angle;
+    double stiffness, damping, angle, limits[2], friction, k_f;
+    bool has_axis, has_radius, has_stiffness, has_damping, has_angle, has_limits, has_friction, has_k_f;
     int kind;
     size_t part[2]; // whose point hangs, and who holds it
 } Joint;
@@ -62,13 +64,41 @@ static double extent_of(const Mesh *mesh) {
     return out;
 }
 
+// The first key of a joint that is for hinges; NULL: it has none.
+static const char *what_turns(const Joint *joint) {
+    return joint->has_stiffness  ? "stiffness"
+           : joint->has_damping  ? "damping"
+           : joint->has_angle    ? "angle"
+           : joint->has_limits   ? "limits"
+           : joint->has_friction ? "friction"
+           : joint->has_k_f      ? "k_f"
+                                 : NULL;
+}
+
+// Angles are known up to whole turns, so limits must be apart from each other on both sides.
+static Status check_stop(const ArgumentReader *reader, const Joint *joint) {
+    const YamlNode *node = yaml_tree_find(joint->node, joint->has_limits ? "limits" : "k_f");
+    const double low = joint->limits[0], high = joint->limits[1];
+    if (joint->has_limits && low > high)
+        return argument_error(reader, node, "limits: expected [low, high], found %g above %g", low, high);
+    if (joint->has_limits && (low > 0 || high < 0))
+        return argument_error(
+            reader, node, "limits: angles are from the pose at the start, which %g to %g degrees leave out", low, high);
+    if (joint->has_limits && high - low > TURN_MOST)
+        return argument_error(reader, node, "limits: expected at most %g degrees between them, found %g", TURN_MOST,
+                              high - low);
+    if (joint->has_k_f && !joint->has_friction)
+        return argument_error(reader, yaml_tree_find(joint->node, "k_f"), "k_f: the joint has no \"friction\"");
+    return STATUS_OK;
+}
+
 static Status check_kind(const ArgumentReader *reader, const SceneHead *head, Joint *joint) {
     const Part *of[2] = {head->part + joint->part[0], head->part + joint->part[1]};
     const double length = sqrt(vector_dot(joint->axis, joint->axis));
     if (joint->has_axis != (joint->kind == HINGE))
         return argument_error(reader, joint->node, "%s: a hinge has an axis, other joints have none", joint->node->key);
-    const char *turning = joint->has_stiffness ? "stiffness" : joint->has_damping ? "damping" : "angle";
-    if (joint->kind != HINGE && (joint->has_stiffness || joint->has_damping || joint->has_angle))
+    const char *turning = what_turns(joint);
+    if (joint->kind != HINGE && turning)
         return argument_error(reader, yaml_tree_find(joint->node, turning), "%s: only a hinge has an angle", turning);
     if (joint->kind == HINGE && !(length > 0))
         return argument_error(reader, joint->node, "axis: expected a vector of non-zero length");
@@ -86,7 +116,7 @@ static Status check_kind(const ArgumentReader *reader, const SceneHead *head, Jo
 
 static Status read_joint(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node, Joint *out) {
 #define OF(field) offsetof(Joint, field)
-    static const Argument table[] = {
+    const Argument table[] = {
         {.key = "between", .type = ARG_OTHER, .offset = OF(between), .required = true, .read = argument_keep},
         {.key = "kind", .type = ARG_WORD, .offset = OF(kind), .words = "ball|hinge|weld"},
         {.key = "at", .type = ARG_NUMBERS, .offset = OF(at), .min = -FAR, .max = FAR, .numbers = 3, .required = true},
@@ -102,14 +132,24 @@ static Status read_joint(const ArgumentReader *reader, const SceneHead *head, co
         {.key = "k_d", .type = ARG_NUMBER, .offset = OF(springs.k_d), .max = 1e15},
         {.key = "stiffness", .type = ARG_NUMBER, .offset = OF(stiffness), .max = 1e15, .given = OF(has_stiffness)},
         {.key = "damping", .type = ARG_NUMBER, .offset = OF(damping), .max = 1e15, .given = OF(has_damping)},
-        {.key = "angle", .type = ARG_NUMBER, .offset = OF(angle), .min = -180, .max = 180, .given = OF(has_angle)}};
+        {.key = "angle", .type = ARG_NUMBER, .offset = OF(angle), .min = -180, .max = 180, .given = OF(has_angle)},
+        {.key = "limits",
+         .type = ARG_NUMBERS,
+         .offset = OF(limits),
+         .min = -TURN_MOST,
+         .max = TURN_MOST,
+         .numbers = 2,
+         .given = OF(has_limits)},
+        {.key = "friction", .type = ARG_NUMBER, .offset = OF(friction), .max = 1e15, .given = OF(has_friction)},
+        {.key = "k_f", .type = ARG_NUMBER, .offset = OF(k_f), .max = 1e15, .given = OF(has_k_f)}};
 #undef OF
     *out = (Joint){.node = node};
     const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
     Status status = scene_check_name(reader, node);
     if (status == STATUS_OK) status = arguments_read(reader, node, &group, 1, NULL);
     if (status == STATUS_OK) status = find_parts(reader, head, out);
-    return status == STATUS_OK ? check_kind(reader, head, out) : status;
+    if (status == STATUS_OK) status = check_kind(reader, head, out);
+    return status == STATUS_OK ? check_stop(reader, out) : status;
 }
 
 // ---- its points and springs
@@ -186,7 +226,15 @@ static Status add_angle(const ArgumentReader *reader, SceneHead *head, const Joi
                         .part = {joint->part[0], joint->part[1]},
                         .stiffness = joint->stiffness,
                         .damping = joint->damping,
-                        .angle = joint->angle};
+                        .angle = joint->angle,
+                        .limits = {-180, 180},
+                        .friction = joint->friction,
+                        .k_f = joint->has_k_f ? joint->k_f : joint->friction * 180 / (SLOW * M_PI),
+                        .held = joint->has_limits || joint->has_friction};
+    if (joint->has_limits) {
+        memcpy(turn->limits, joint->limits, sizeof turn->limits);
+        turn->stop = (Stiffness){r * r * joint->springs.k_e, r * r * joint->springs.k_d};
+    }
     place_of(joint, r, r, at);
     Status status = add_point(reader, of[0], at, &turn->point[0]);
     place_of(joint, -r, -r, at);

@@ -10,12 +10,14 @@
 enum { NAMES_MAX = 64 };
 
 size_t scene_value_rows(const SceneObject *object, SimValue value, size_t *first) {
+    *first = 0;
+    if (sim_value_is_stop(value)) return 0; // of joints
     switch (sim_value_info[value].per) {
     case SIM_PER_PARTICLE: *first = object->particle; return object->particles;
     case SIM_PER_SPRING: *first = object->spring; return object->springs;
     case SIM_PER_TET: *first = object->tet; return object->tets;
     case SIM_PER_HINGE: *first = object->hinge; return object->hinges;
-    default: *first = 0; return 0;
+    default: return 0;
     }
 }
 

@@ -14,6 +14,8 @@
 #include <stdint.h>
 
 typedef enum SimKind { SIM_KIND_SPRING, SIM_KIND_TET, SIM_KIND_HINGE, SIM_KINDS } SimKind;
+// Packed tables of elements: one of each kind, and limits and friction of hinges.
+enum { SIM_TABLE_STOP = SIM_KINDS, SIM_TABLES };
 
 enum { SIM_CHUNK_ELEMENTS = 256, SIM_CHUNK_VERTICES = 4 * SIM_CHUNK_ELEMENTS, SIM_RECORD = 8, SIM_QUAD = 4 };
 enum { SIM_FORCE_FIELDS = 3, SIM_DRIVE_FIELDS = 6 };
@@ -104,7 +106,8 @@ typedef struct SimPacked {
     const int32_t *slot_vertex;          // (slots)
     const uint16_t *corner[SIM_KINDS];   // (blocks, corners, lanes): slot of the chunk, counted from its first
     const int32_t *slots_of, *slot_list; // vertex i adds slot_list[slots_of[i]] .. slot_list[slots_of[i+1]-1]
-    void *element[SIM_KINDS];            // (blocks) SimSpring, SimTet or SimHinge
+    void *element[SIM_TABLES];           // (blocks) SimSpring, SimTet, SimHinge or SimStop
+    bool stops;                          // some hinge has limits or friction
     void *control[SIM_KINDS];            // (blocks) reals x lanes, added to SimTet.act or SimHinge.torque; or NULL
     void *vertex;                        // (vertex_blocks) SimVertex
     void *contact;                       // (vertex_blocks, planes) SimContact
@@ -143,7 +146,7 @@ typedef struct SimBack {
     bool last;                 // slots hold nothing yet
     bool touch;                // touch_sum holds a part of the adjoint too
     bool rest;                 // the rest pose's gradient is wanted
-    void *element[SIM_KINDS];  // gradients, shaped as those of SimPacked
+    void *element[SIM_TABLES]; // gradients, shaped as those of SimPacked
     void *vertex, *contact, *force, *drive;
     void *touch_sum;    // (vertices, SIM_RECORD) sums of the adjoints of touches
     void *touch_values; // (vertices, SIM_QUAD) dLoss/d(k_e, k_d, k_f, mu) of touches, half of each where its materials

@@ -40,12 +40,12 @@ static Status make_parameters(Sim *sim, Error *err) {
         if (status != STATUS_OK) return status;
     }
     if (!b->contact) {
-        for (int k = 0; k < SIM_KINDS; k++)
+        for (int k = 0; k < SIM_TABLES; k++)
             b->element[k] = sim_device_memory(on, &on->memory, sim_element_bytes(sim, k));
         b->vertex = sim_device_memory(on, &on->memory, sim_vertex_bytes(sim));
         b->contact = sim_device_memory(on, &on->memory, sim_contact_bytes(sim));
     }
-    for (int k = 0; k < SIM_KINDS; k++) zero(on, b->element[k], sim_element_bytes(sim, k));
+    for (int k = 0; k < SIM_TABLES; k++) zero(on, b->element[k], sim_element_bytes(sim, k));
     zero(on, b->vertex, sim_vertex_bytes(sim));
     zero(on, b->contact, sim_contact_bytes(sim));
     return STATUS_OK;
@@ -159,7 +159,7 @@ static void fetch(SimOnDevice *on, void *host, const void *from, size_t bytes) {
 static void fetch_parameters(Sim *sim, const SimValues *gradient) {
     SimOnDevice *on = sim->on_device;
     const SimBack *from = &on->back.back;
-    for (int k = 0; k < SIM_KINDS; k++) fetch(on, sim->back.element[k], from->element[k], sim_element_bytes(sim, k));
+    for (int k = 0; k < SIM_TABLES; k++) fetch(on, sim->back.element[k], from->element[k], sim_element_bytes(sim, k));
     fetch(on, sim->back.vertex, from->vertex, sim_vertex_bytes(sim));
     fetch(on, sim->back.contact, from->contact, sim_contact_bytes(sim));
     if (sim->packed.touching.bodies) fetch(on, sim->back.touch_values, from->touch_values, sim->states.total_bytes);

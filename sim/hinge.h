@@ -5,6 +5,9 @@
 //   d0 = |e| n1, d1 = |e| n2, d2 = n1 (x0-x3).h + n2 (x1-x3).h, d3 = n1 (x2-x0).h + n2 (x2-x1).h;
 //   f_i = (torque - length (k_e (theta - angle) + k_d sum_j d_j.v_j)) d_i, with the rest length of the edge.
 // atan2 has a derivative on flat cloth, acos has none.
+// A stop (SimStop) adds the torque -(k_e over + held(k_d rate, k_e |over|) + held(k_f rate, friction)). over: radians
+// beyond low or high, 0 between them; held(a, most): a, at least -most and at most most. So damping begins at a limit
+// as its spring does and never pulls back, and friction is smooth at rest as that of sim/contact.h is.
 #ifndef VPD_SIM_HINGE_H
 #define VPD_SIM_HINGE_H
 
@@ -14,11 +17,16 @@ typedef struct SimHinge {
     Num k_e, k_d, angle, length, torque;
 } SimHinge;
 
+// Limits and friction.
+typedef struct SimStop {
+    Num low, high, k_e, k_d, friction, k_f;
+} SimStop;
+
 typedef struct SimHingeState {
     Num A[2][3], B[2][3];                 // N_k = A_k x B_k
     Num n[2][3], over[2];                 // n_k, 1/|N_k|^2
     Num N[2][3], h[3], e, to[2], from[2]; // to_k = (x_k-x3).h, from_k = (x2-x_k).h
-    Num d[4][3], bend, rate;              // theta - angle, sum_j d_j.v_j
+    Num d[4][3], angle, bend, rate;       // theta, theta - angle, sum_j d_j.v_j
 } SimHingeState;
 
 SIM_ELEMENT void sim_hinge_frame(const Num x[4][3], SimHingeState *t) {
@@ -53,20 +61,60 @@ SIM_ELEMENT Num sim_hinge_angle(const SimHingeState *t) {
     return num_atan2(num_dot(across, t->h), num_dot(t->N[0], t->N[1]));
 }
 
+// To (-pi, pi], of an angle at most one turn outside.
+SIM_ELEMENT Num sim_hinge_wrapped(Num angle) {
+    const Num pi = num_all(NUM(3.14159265358979323846)), turn = pi + pi;
+    angle = num_if_less(pi, angle, angle - turn, angle);
+    return num_if_less(-pi, angle, angle, angle + turn);
+}
+
 SIM_ELEMENT SimHingeState sim_hinge_state(const SimHinge *hinge, const Num x[4][3], const Num v[4][3]) {
     SimHingeState t;
-    const Num pi = num_all(NUM(3.14159265358979323846)), turn = pi + pi;
     sim_hinge_frame(x, &t);
-    t.bend = sim_hinge_angle(&t) - hinge->angle; // wrapped to (-pi, pi]
-    t.bend = num_if_less(pi, t.bend, t.bend - turn, t.bend);
-    t.bend = num_if_less(-pi, t.bend, t.bend, t.bend + turn);
+    t.angle = sim_hinge_angle(&t);
+    t.bend = sim_hinge_wrapped(t.angle - hinge->angle);
     t.rate = num_dot(t.d[0], v[0]) + num_dot(t.d[1], v[1]) + num_dot(t.d[2], v[2]) + num_dot(t.d[3], v[3]);
     return t;
 }
 
-SIM_ELEMENT void sim_hinge_force(const SimHinge *hinge, const Num x[4][3], const Num v[4][3], Num f[4][3]) {
+// What is held to [-most, most].
+typedef struct SimHeld {
+    Num value, free, side; // its derivatives by what is held, and by `most`
+} SimHeld;
+
+SIM_ELEMENT SimHeld sim_hinge_hold(Num a, Num most) {
+    const Num zero = num_all(NUM(0)), one = num_all(NUM(1));
+    SimHeld out;
+    out.value = num_min(num_max(a, -most), most);
+    out.side = num_if_less(most, a, one, num_if_less(a, -most, -one, zero));
+    out.free = num_if_less(zero, most, one - out.side * out.side, zero);
+    return out;
+}
+
+typedef struct SimStopState {
+    Num over, side; // side: -1 below low, 1 above high, 0 between
+    SimHeld damping, friction;
+    Num torque;
+} SimStopState;
+
+SIM_ELEMENT SimStopState sim_stop_state(const SimStop *stop, Num angle, Num rate) {
+    const Num zero = num_all(NUM(0)), one = num_all(NUM(1)), half = (stop->high - stop->low) / 2;
+    const Num from = sim_hinge_wrapped(angle - (stop->low + stop->high) / 2);
+    SimStopState t;
+    t.over = num_max(from - half, zero) + num_min(from + half, zero);
+    t.side = num_if_less(zero, t.over, one, num_if_less(t.over, zero, -one, zero));
+    t.damping = sim_hinge_hold(stop->k_d * rate, stop->k_e * t.side * t.over);
+    t.friction = sim_hinge_hold(stop->k_f * rate, stop->friction);
+    t.torque = -(stop->k_e * t.over + t.damping.value + t.friction.value);
+    return t;
+}
+
+// `stop` may be NULL.
+SIM_ELEMENT void sim_hinge_force(const SimHinge *hinge, const SimStop *stop, const Num x[4][3], const Num v[4][3],
+                                 Num f[4][3]) {
     SimHingeState t = sim_hinge_state(hinge, x, v);
     Num c = hinge->torque - hinge->length * (hinge->k_e * t.bend + hinge->k_d * t.rate);
+    if (stop) c = c + sim_stop_state(stop, t.angle, t.rate).torque;
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 3; i++) f[j][i] = c * t.d[j][i];
 }
@@ -100,9 +148,25 @@ SIM_ELEMENT void sim_hinge_second(const SimHingeState *t, const Num x[4][3], con
     }
 }
 
-// w = dLoss/df; writes dLoss/dx, dLoss/dv, adds to dLoss/d(parameters).
-SIM_ELEMENT void sim_hinge_adjoint(const SimHinge *hinge, const Num x[4][3], const Num v[4][3], const Num w[4][3],
-                                   Num gx[4][3], Num gv[4][3], SimHinge *gradient) {
+// s = dLoss/d(torque); adds dLoss/d(theta), dLoss/d(rate) and dLoss/d(parameters).
+SIM_ELEMENT void sim_stop_adjoint(const SimStop *stop, const SimStopState *t, Num rate, Num s, Num *of_angle,
+                                  Num *of_rate, SimStop *gradient) {
+    const Num zero = num_all(NUM(0)), along = t->side * t->damping.side; // 1 where it is pressed, -1 where it leaves
+    const Num of_over = t->side * t->side * stop->k_e * (NUM(1) + along);
+    *of_angle = *of_angle - s * of_over;
+    *of_rate = *of_rate - s * (stop->k_d * t->damping.free + stop->k_f * t->friction.free);
+    gradient->low = gradient->low + num_if_less(t->side, zero, s * of_over, zero);
+    gradient->high = gradient->high + num_if_less(zero, t->side, s * of_over, zero);
+    gradient->k_e = gradient->k_e - s * t->over * (NUM(1) + along);
+    gradient->k_d = gradient->k_d - s * rate * t->damping.free;
+    gradient->friction = gradient->friction - s * t->friction.side;
+    gradient->k_f = gradient->k_f - s * rate * t->friction.free;
+}
+
+// w = dLoss/df; writes dLoss/dx, dLoss/dv, adds to dLoss/d(parameters). `stop` and `of_stop` may be NULL.
+SIM_ELEMENT void sim_hinge_adjoint(const SimHinge *hinge, const SimStop *stop, const Num x[4][3], const Num v[4][3],
+                                   const Num w[4][3], Num gx[4][3], Num gv[4][3], SimHinge *gradient,
+                                   SimStop *of_stop) {
     SimHingeState t = sim_hinge_state(hinge, x, v);
     Num moment = hinge->k_e * t.bend + hinge->k_d * t.rate, y[4][3];
     Num s = num_dot(w[0], t.d[0]) + num_dot(w[1], t.d[1]) + num_dot(w[2], t.d[2]) + num_dot(w[3], t.d[3]);
@@ -112,9 +176,15 @@ SIM_ELEMENT void sim_hinge_adjoint(const SimHinge *hinge, const Num x[4][3], con
     gradient->length = gradient->length - s * moment;
     gradient->torque = gradient->torque + s;
     Num of_angle = -s * hinge->length * hinge->k_e, of_rate = -s * hinge->length * hinge->k_d;
+    Num c = hinge->torque - hinge->length * moment;
+    if (stop) {
+        const SimStopState held = sim_stop_state(stop, t.angle, t.rate);
+        sim_stop_adjoint(stop, &held, t.rate, s, &of_angle, &of_rate, of_stop);
+        c = c + held.torque;
+    }
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 3; i++) {
-            y[j][i] = of_rate * v[j][i] + (hinge->torque - hinge->length * moment) * w[j][i];
+            y[j][i] = of_rate * v[j][i] + c * w[j][i];
             gv[j][i] = of_rate * t.d[j][i];
             gx[j][i] = of_angle * t.d[j][i];
         }

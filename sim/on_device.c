@@ -106,8 +106,8 @@ static Status first_copy(Sim *sim, Error *err) {
     for (int k = 0; k < SIM_KINDS && status == STATUS_OK; k++) {
         d->elements[k] = t->elements[k];
         status = copy_vertices(on, t, (SimKind)k, err);
-        p->element[k] = sim_device_memory(on, &on->memory, sim_element_bytes(sim, k));
     }
+    for (int k = 0; k < SIM_TABLES; k++) p->element[k] = sim_device_memory(on, &on->memory, sim_element_bytes(sim, k));
     if (status == STATUS_OK) status = copy_corners(on, t, err);
     if (status == STATUS_OK) status = sim_device_make_bodies(sim, err);
     p->vertex = sim_device_memory(on, &on->memory, sim_vertex_bytes(sim));
@@ -125,10 +125,12 @@ static Status first_copy(Sim *sim, Error *err) {
 
 Status sim_device_set(Sim *sim, Error *err) {
     SimOnDevice *on = sim->on_device;
-    const SimPacked *from = &sim->packed, *to = &on->packed.packed;
+    const SimPacked *from = &sim->packed;
+    SimPacked *to = &on->packed.packed;
     Device *device = on->device;
     Status status = to->chunk ? STATUS_OK : first_copy(sim, err);
-    for (int k = 0; k < SIM_KINDS && status == STATUS_OK && !device->failed; k++)
+    to->stops = from->stops;
+    for (int k = 0; k < SIM_TABLES && status == STATUS_OK && !device->failed; k++)
         device->nn->upload(device, to->element[k], from->element[k], sim_element_bytes(sim, k));
     if (status == STATUS_OK && !device->failed) {
         device->nn->upload(device, to->vertex, from->vertex, sim_vertex_bytes(sim));

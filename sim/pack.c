@@ -8,25 +8,33 @@
 
 // Vectors of each packed struct (sim/spring.h, ..).
 enum { TET_VOLUME = 9, VERTEX_FIELDS = 4, CONTACT_FIELDS = 6, CONTACT_MARGIN = 4, CONTACT_RAMP = 5, HINGE_LENGTH = 3 };
-const size_t sim_element_fields[SIM_KINDS] = {[SIM_KIND_SPRING] = 3, [SIM_KIND_TET] = 14, [SIM_KIND_HINGE] = 5};
+const size_t sim_element_fields[SIM_TABLES] = {
+    [SIM_KIND_SPRING] = 3, [SIM_KIND_TET] = 14, [SIM_KIND_HINGE] = 5, [SIM_TABLE_STOP] = 6};
 
 // Parameters that are one field of an element.
 static const struct {
     SimValue value;
-    SimKind kind;
+    int table;
     size_t field;
 } fields[] = {
-    {SIM_SPRING_LENGTH, SIM_KIND_SPRING, 0}, {SIM_SPRING_KE, SIM_KIND_SPRING, 1}, {SIM_SPRING_KD, SIM_KIND_SPRING, 2},
-    {SIM_TET_MU, SIM_KIND_TET, 10},          {SIM_TET_LAMBDA, SIM_KIND_TET, 11},  {SIM_TET_KD, SIM_KIND_TET, 12},
-    {SIM_TET_ACT, SIM_KIND_TET, 13},         {SIM_HINGE_KE, SIM_KIND_HINGE, 0},   {SIM_HINGE_KD, SIM_KIND_HINGE, 1},
-    {SIM_HINGE_ANGLE, SIM_KIND_HINGE, 2},
+    {SIM_SPRING_LENGTH, SIM_KIND_SPRING, 0}, {SIM_SPRING_KE, SIM_KIND_SPRING, 1},
+    {SIM_SPRING_KD, SIM_KIND_SPRING, 2},     {SIM_TET_MU, SIM_KIND_TET, 10},
+    {SIM_TET_LAMBDA, SIM_KIND_TET, 11},      {SIM_TET_KD, SIM_KIND_TET, 12},
+    {SIM_TET_ACT, SIM_KIND_TET, 13},         {SIM_HINGE_KE, SIM_KIND_HINGE, 0},
+    {SIM_HINGE_KD, SIM_KIND_HINGE, 1},       {SIM_HINGE_ANGLE, SIM_KIND_HINGE, 2},
+    {SIM_HINGE_LOW, SIM_TABLE_STOP, 0},      {SIM_HINGE_HIGH, SIM_TABLE_STOP, 1},
+    {SIM_STOP_KE, SIM_TABLE_STOP, 2},        {SIM_STOP_KD, SIM_TABLE_STOP, 3},
+    {SIM_HINGE_FRICTION, SIM_TABLE_STOP, 4}, {SIM_HINGE_KF, SIM_TABLE_STOP, 5},
 };
 enum { FIELDS = sizeof fields / sizeof *fields, CONTACT_VALUES = 4 }; // SIM_CONTACT_KE .. SIM_CONTACT_MU
 
 static size_t vector_bytes(const Sim *sim) { return sim->topology.lanes * (size_t)sim->backend->real_bytes; }
 
-size_t sim_element_bytes(const Sim *sim, int kind) {
-    return sim->topology.blocks[kind] * sim_element_fields[kind] * vector_bytes(sim);
+// The kind whose elements have a row in the table.
+static SimKind kind_of(int table) { return table == SIM_TABLE_STOP ? SIM_KIND_HINGE : (SimKind)table; }
+
+size_t sim_element_bytes(const Sim *sim, int table) {
+    return sim->topology.blocks[kind_of(table)] * sim_element_fields[table] * vector_bytes(sim);
 }
 
 size_t sim_vertex_bytes(const Sim *sim) { return sim->topology.vertex_blocks * VERTEX_FIELDS * vector_bytes(sim); }
@@ -39,15 +47,15 @@ size_t sim_rigid_mass_bytes(const Sim *sim) {
     return sim->model.rigids ? sim_padded(&sim->topology) * sizeof *sim->packed.rigid_mass : 0;
 }
 
-void sim_pack_clear(const Sim *sim, void *const element[SIM_KINDS], void *vertex, void *contact) {
-    for (int k = 0; k < SIM_KINDS; k++) memset(element[k], 0, sim_element_bytes(sim, k));
+void sim_pack_clear(const Sim *sim, void *const element[SIM_TABLES], void *vertex, void *contact) {
+    for (int k = 0; k < SIM_TABLES; k++) memset(element[k], 0, sim_element_bytes(sim, k));
     memset(vertex, 0, sim_vertex_bytes(sim));
     memset(contact, 0, sim_contact_bytes(sim));
 }
 
-Status sim_pack_allocate(Sim *sim, void *element[SIM_KINDS], void **vertex, void **contact, Error *err) {
+Status sim_pack_allocate(Sim *sim, void *element[SIM_TABLES], void **vertex, void **contact, Error *err) {
     bool ok = true;
-    for (int k = 0; k < SIM_KINDS; k++) ok &= !!(element[k] = arena_alloc(&sim->memory, sim_element_bytes(sim, k)));
+    for (int k = 0; k < SIM_TABLES; k++) ok &= !!(element[k] = arena_alloc(&sim->memory, sim_element_bytes(sim, k)));
     *vertex = arena_alloc(&sim->memory, sim_vertex_bytes(sim));
     *contact = arena_alloc(&sim->memory, sim_contact_bytes(sim));
     if (!ok || !*vertex || !*contact) {
@@ -66,10 +74,13 @@ static double value_at(const SimValues *values, SimValue value, size_t i) {
 // ---- elements
 
 static void pack_fields(Sim *sim, const SimValues *values) {
+    sim->packed.stops = false;
+    for (SimValue v = 0; v < SIM_VALUES; v++) sim->packed.stops |= sim_value_is_stop(v) && values->of[v];
     for (int k = 0; k < FIELDS; k++) {
-        const SimKind kind = fields[k].kind;
+        const int table = fields[k].table;
+        const SimKind kind = kind_of(table);
         for (size_t i = 0; i < sim->topology.elements[kind]; i++)
-            sim_put(sim, sim->packed.element[kind], sim_field(sim, sim_element_fields[kind], fields[k].field, i),
+            sim_put(sim, sim->packed.element[table], sim_field(sim, sim_element_fields[table], fields[k].field, i),
                     value_at(values, fields[k].value, (size_t)sim->topology.element_of[kind][i]));
     }
 }
@@ -211,11 +222,12 @@ void sim_unpack_records(const Sim *sim, const void *records, double *position, d
 
 static void unpack_fields(const Sim *sim, const SimValues *gradient) {
     for (int k = 0; k < FIELDS; k++) {
-        const SimKind kind = fields[k].kind;
+        const int table = fields[k].table;
+        const SimKind kind = kind_of(table);
         double *out = gradient->of[fields[k].value];
         for (size_t i = 0; i < sim->topology.elements[kind] && out; i++)
             out[sim->topology.element_of[kind][i]] =
-                sim_get(sim, sim->back.element[kind], sim_field(sim, sim_element_fields[kind], fields[k].field, i));
+                sim_get(sim, sim->back.element[table], sim_field(sim, sim_element_fields[table], fields[k].field, i));
     }
 }
 

@@ -5,16 +5,16 @@
 
 #include "sim/solver.h"
 
-extern const size_t sim_element_fields[SIM_KINDS]; // reals of a lane of SimSpring, SimTet and SimHinge
+extern const size_t sim_element_fields[SIM_TABLES]; // reals of a lane of SimSpring, SimTet, SimHinge and SimStop
 // Bytes of the packed arrays.
-size_t sim_element_bytes(const Sim *sim, int kind);
+size_t sim_element_bytes(const Sim *sim, int table);
 size_t sim_vertex_bytes(const Sim *sim);
 size_t sim_contact_bytes(const Sim *sim);
 size_t sim_rigid_mass_bytes(const Sim *sim);
 
 // The packed arrays of one set of parameters, or of their gradients: allocates and zeroes them; zeroes them.
-Status sim_pack_allocate(Sim *sim, void *element[SIM_KINDS], void **vertex, void **contact, Error *err);
-void sim_pack_clear(const Sim *sim, void *const element[SIM_KINDS], void *vertex, void *contact);
+Status sim_pack_allocate(Sim *sim, void *element[SIM_TABLES], void **vertex, void **contact, Error *err);
+void sim_pack_clear(const Sim *sim, void *const element[SIM_TABLES], void *vertex, void *contact);
 
 // Rigid bodies: room for what sim_pack_parameters says of them.
 Status sim_make_rigid(Sim *sim, Error *err);

@@ -95,7 +95,7 @@ static void resist_hinge(const Shape *s, const Action *by, size_t e, double rate
     const int32_t *corner = by->model->hinge + 4 * e;
     const RestHinge hinge = rest_hinge(s->load->place, corner);
     double r[3], slope[6] = {0};
-    rate *= both(by, corner, 4) * hinge.length;
+    rate *= both(by, corner, 4);
     for (int j = 0; j < 4; j++) {
         if (!is_of(by, corner[j])) continue;
         arm_of(s, corner[j], r);

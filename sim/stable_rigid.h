@@ -6,7 +6,7 @@
 #include "sim/sim.h"
 
 // Of one scene's particles. Rates: what acts on each, stiffness in N/m along the normal of what it touches, damping in
-// N s/m in any direction. Springs act along themselves, hinges on their angle.
+// N s/m in any direction. Springs act along themselves; hinges have N m/rad and N m s/rad, and act on their angle.
 typedef struct SimRigidLoad {
     const double *place, *mass;         // (N,3) metres, (N) kg
     const double *stiffness, *damping;  // (N) of contact

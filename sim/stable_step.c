@@ -11,6 +11,7 @@
 
 typedef struct Rows {
     double *k, *c;    // (N) of one scene, each a sum over what acts on the particle
+    double *turn[2];  // (hinges) stiffness and damping against turning, with those of limits and friction
     uint8_t *surface; // (N) 1: may touch another body
     int32_t *scratch; // (2,N), (springs) and (hinges)
 } Rows;
@@ -61,12 +62,24 @@ static void add_tets(const SimModel *m, const SimValues *values, size_t scene, R
     }
 }
 
+static void find_turns(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t e = 0; e < m->hinges && values->of[SIM_REST]; e++) {
+        const int32_t *p = m->hinge + 4 * e;
+        const size_t i = scene * m->hinges + e;
+        const double edge = rest_edge(values->of[SIM_REST] + 3 * scene * m->particles, p[2], p[3], NULL);
+        rows->turn[0][e] = edge * at(values, SIM_HINGE_KE, i) + at(values, SIM_STOP_KE, i);
+        rows->turn[1][e] =
+            edge * at(values, SIM_HINGE_KD, i) + at(values, SIM_STOP_KD, i) + at(values, SIM_HINGE_KF, i);
+    }
+}
+
 // In flat cloth: |d_i| of sim/hinge.h from heights over the edge.
 static void add_hinges(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
     for (size_t e = 0; e < m->hinges && values->of[SIM_REST]; e++) {
         const int32_t *p = m->hinge + 4 * e;
         const double *rest = values->of[SIM_REST] + 3 * scene * m->particles;
-        double along[3], d[4], edge = rest_edge(rest, p[2], p[3], along), sum = 0;
+        double along[3], d[4], sum = 0;
+        rest_edge(rest, p[2], p[3], along);
         for (int k = 0; k < 2; k++) {
             double side[3], length = rest_edge(rest, p[2], p[k], side);
             double cosine = along[0] * side[0] + along[1] * side[1] + along[2] * side[2];
@@ -75,10 +88,10 @@ static void add_hinges(const SimModel *m, const SimValues *values, size_t scene,
         }
         d[2] = d[3] = sum; // at most, while the foot of each height is on the edge
         for (int j = 0; j < 4; j++) {
-            const double all = edge * d[j] * 3 * sum;
+            const double all = d[j] * 3 * sum;
             if (m->rigids && m->rigid[p[j]] >= 0) continue; // sim/stable_rigid.h
-            rows->k[p[j]] += at(values, SIM_HINGE_KE, scene * m->hinges + e) * all;
-            rows->c[p[j]] += at(values, SIM_HINGE_KD, scene * m->hinges + e) * all;
+            rows->k[p[j]] += rows->turn[0][e] * all;
+            rows->c[p[j]] += rows->turn[1][e] * all;
         }
     }
 }
@@ -119,18 +132,17 @@ static double rigid_step(const SimModel *m, const SimValues *values, size_t scen
     const size_t first = scene * m->particles;
     double step = INFINITY, rates[2];
     if (!values->of[SIM_REST] || !values->of[SIM_MASS]) return step;
-    const SimRigidLoad load = {
-        .place = values->of[SIM_REST] + 3 * first,
-        .mass = values->of[SIM_MASS] + first,
-        .stiffness = rows->k,
-        .damping = rows->c,
-        .spring = {rates_of(values, SIM_SPRING_KE, scene * m->springs),
-                   rates_of(values, SIM_SPRING_KD, scene * m->springs)},
-        .hinge = {rates_of(values, SIM_HINGE_KE, scene * m->hinges), rates_of(values, SIM_HINGE_KD, scene * m->hinges)},
-        .members = rows->scratch,
-        .touching = rows->scratch + m->particles,
-        .held = rows->scratch + 2 * m->particles,
-        .bent = rows->scratch + 2 * m->particles + m->springs};
+    const SimRigidLoad load = {.place = values->of[SIM_REST] + 3 * first,
+                               .mass = values->of[SIM_MASS] + first,
+                               .stiffness = rows->k,
+                               .damping = rows->c,
+                               .spring = {rates_of(values, SIM_SPRING_KE, scene * m->springs),
+                                          rates_of(values, SIM_SPRING_KD, scene * m->springs)},
+                               .hinge = {rows->turn[0], rows->turn[1]},
+                               .members = rows->scratch,
+                               .touching = rows->scratch + m->particles,
+                               .held = rows->scratch + 2 * m->particles,
+                               .bent = rows->scratch + 2 * m->particles + m->springs};
     for (size_t r = 0; r < m->rigids; r++) {
         sim_rigid_rates(m, r, &load, rates);
         step = fmin(step, step_of(rates[0], rates[1]));
@@ -143,6 +155,7 @@ static double scene_step(const SimModel *m, const SimValues *values, size_t scen
     for (size_t i = 0; i < m->particles; i++) rows->k[i] = rows->c[i] = 0;
     add_springs(m, values, scene, rows);
     add_tets(m, values, scene, rows);
+    find_turns(m, values, scene, rows);
     add_hinges(m, values, scene, rows);
     add_contacts(m, values, scene, rows);
     add_touches(m, values, scene, rows);
@@ -163,15 +176,20 @@ static void mark_surfaces(const SimModel *m, const Rows *rows) {
 }
 
 double sim_stable_step(const SimModel *model, const SimValues *values) {
-    Rows rows = {calloc(model->particles, sizeof(double)), calloc(model->particles, sizeof(double)),
-                 calloc(model->particles, 1),
-                 calloc(2 * model->particles + model->springs + model->hinges, sizeof(int32_t))};
+    const size_t hinges = model->hinges + 1;
+    Rows rows = {.k = calloc(model->particles, sizeof(double)),
+                 .c = calloc(model->particles, sizeof(double)),
+                 .turn = {calloc(hinges, sizeof(double)), calloc(hinges, sizeof(double))},
+                 .surface = calloc(model->particles, 1),
+                 .scratch = calloc(2 * model->particles + model->springs + hinges, sizeof(int32_t))};
     double step = INFINITY;
-    const bool ready = rows.k && rows.c && rows.surface && rows.scratch;
+    const bool ready = rows.k && rows.c && rows.turn[0] && rows.turn[1] && rows.surface && rows.scratch;
     if (ready) mark_surfaces(model, &rows);
     for (size_t s = 0; s < model->scenes && ready; s++) step = fmin(step, scene_step(model, values, s, &rows));
     free(rows.k);
     free(rows.c);
+    free(rows.turn[0]);
+    free(rows.turn[1]);
     free(rows.surface);
     free(rows.scratch);
     return step;

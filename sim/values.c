@@ -28,6 +28,12 @@ const SimValueInfo sim_value_info[SIM_VALUES] = {
     [SIM_CONTACT_KF] = {"contact.k_f", "N s/m", SIM_PER_MATERIAL, 1, 0, 1e30, "friction at low speed"},
     [SIM_CONTACT_MU] = {"contact.mu", "1", SIM_PER_MATERIAL, 1, 0, 1e30, "coefficient of friction"},
     [SIM_TORQUE] = {"torque", "N m", SIM_PER_CONTROL_HINGE, 1, -1e30, 1e30, "opens a hinge, against its angle of rest"},
+    [SIM_HINGE_LOW] = {"hinge.low", "rad", SIM_PER_HINGE, 1, -6.283185307179587, 6.283185307179587, "lower limit"},
+    [SIM_HINGE_HIGH] = {"hinge.high", "rad", SIM_PER_HINGE, 1, -6.283185307179587, 6.283185307179587, "upper limit"},
+    [SIM_STOP_KE] = {"hinge.stop_k_e", "N m", SIM_PER_HINGE, 1, 0, 1e30, "stiffness beyond a limit"},
+    [SIM_STOP_KD] = {"hinge.stop_k_d", "N m s", SIM_PER_HINGE, 1, 0, 1e30, "damping beyond a limit"},
+    [SIM_HINGE_FRICTION] = {"hinge.friction", "N m", SIM_PER_HINGE, 1, 0, 1e30, "Coulomb friction"},
+    [SIM_HINGE_KF] = {"hinge.k_f", "N m s", SIM_PER_HINGE, 1, 0, 1e30, "friction at low speed"},
 };
 
 size_t sim_value_rows(const SimModel *model, SimValue value) {

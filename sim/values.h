@@ -32,8 +32,15 @@ typedef enum SimValue {
     SIM_CONTACT_KD,
     SIM_CONTACT_KF,
     SIM_CONTACT_MU,
-    // a control, last, because draws of checks and tests count from the first
+    // a control, behind those before it, because draws of checks and tests count from the first
     SIM_TORQUE,
+    // limits and friction of hinges, which most scenes leave out
+    SIM_HINGE_LOW,
+    SIM_HINGE_HIGH,
+    SIM_STOP_KE, // beyond low and high
+    SIM_STOP_KD,
+    SIM_HINGE_FRICTION,
+    SIM_HINGE_KF,
     SIM_VALUES
 } SimValue;
 
@@ -67,6 +74,7 @@ typedef struct SimValues {
 } SimValues;
 
 static inline bool sim_value_is_parameter(SimValue value) { return value >= SIM_GRAVITY && value != SIM_TORQUE; }
+static inline bool sim_value_is_stop(SimValue value) { return value >= SIM_HINGE_LOW; }
 static inline bool sim_value_is_control(SimValue value) {
     return (value >= SIM_FORCE && value <= SIM_DRIVE) || value == SIM_TORQUE;
 }

@@ -27,6 +27,7 @@ static inline double sim_check_uniform(size_t stream, size_t i) { // in -1 .. 1
 
 static inline size_t sim_check_row(const SimCheck *c) { return 3 * c->scene->model.scenes * c->scene->model.particles; }
 static inline size_t sim_check_count(const SimCheck *c, SimValue v) {
+    if (sim_value_is_stop(v) && !c->scene->values.of[v]) return 0;
     return sim_value_count(&c->scene->model, sim_controls(&c->run), v);
 }
 
@@ -34,6 +35,7 @@ static inline void sim_check_begin(SimCheck *c) {
     const size_t all = 2 * sim_frames(&c->run) * sim_check_row(c);
     for (SimValue v = 0; v < SIM_VALUES; v++) {
         const size_t count = sim_check_count(c, v);
+        if (sim_value_is_stop(v) && !count) continue; // no hinge has limits
         c->values.of[v] = calloc(count + 1, sizeof(double));
         c->gradient.of[v] = calloc(count + 1, sizeof(double));
         assert_true(c->values.of[v] && c->gradient.of[v]);

@@ -75,6 +75,18 @@ static void test_flat_cloth(void **state) {
     check(&scene, SIM_F64, "flat cloth");
 }
 
+// Edges pass their limits, some with damping as large as the spring's torque, and friction holds some and not others.
+static void test_limited_cloth(void **state) {
+    static const double stops[] = {-0.03, 0.04, 0.1, 5e-4, 1e-4, 5e-5};
+    (void)state;
+    SimScene scene;
+    Error err;
+    assert_status_ok(sim_scene_cloth(&scene, 3, &err), err);
+    assert_status_ok(sim_scene_add_stops(&scene, stops, &err), err);
+    scene.contact[0].fade = 0.001;
+    check(&scene, SIM_F64, "cloth with limits");
+}
+
 // One free particle of 10 g, thrown along the ground, 4 cm above it.
 static void thrown(SimScene *scene) {
     Error err;
@@ -152,10 +164,13 @@ static void test_planted_fault(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_beam),          cmocka_unit_test(test_net),
-        cmocka_unit_test(test_sliding_beam),  cmocka_unit_test(test_flat_cloth),
-        cmocka_unit_test(test_three_bounces), cmocka_unit_test(test_first_step_of_contact),
-        cmocka_unit_test(test_planted_fault)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_beam),
+                                       cmocka_unit_test(test_net),
+                                       cmocka_unit_test(test_sliding_beam),
+                                       cmocka_unit_test(test_flat_cloth),
+                                       cmocka_unit_test(test_limited_cloth),
+                                       cmocka_unit_test(test_three_bounces),
+                                       cmocka_unit_test(test_first_step_of_contact),
+                                       cmocka_unit_test(test_planted_fault)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,15 +55,22 @@ static void tet_forces(const SimPacked *p, const SimChunk *chunk, const real *re
     else tet_forces_as(p, false, chunk, records, slots);
 }
 
-static void hinge_forces(const SimPacked *p, const SimChunk *chunk, const real *records, real *slots) {
+LANES_INLINE void hinge_forces_as(const SimPacked *p, bool stops, const SimChunk *chunk, const real *records,
+                                  real *slots) {
     for (int32_t b = chunk->block; b < chunk->block + chunk->blocks; b++) {
         const uint16_t *corner = p->corner[SIM_KIND_HINGE] + (size_t)b * 4 * SIM_LANES;
         const SimHinge hinge = driven(p, b);
+        const SimStop *stop = stops ? (const SimStop *)p->element[SIM_TABLE_STOP] + b : NULL;
         Num x[4][3], v[4][3], f[4][3];
         gather_four(records, corner, x, v);
-        sim_hinge_force(&hinge, x, v, f);
+        sim_hinge_force(&hinge, stop, x, v, f);
         for (int j = 0; j < 4; j++) lanes_scatter_add(slots, SIM_QUAD, corner + j * SIM_LANES, f[j]);
     }
+}
+
+static void hinge_forces(const SimPacked *p, const SimChunk *chunk, const real *records, real *slots) {
+    if (p->stops) hinge_forces_as(p, true, chunk, records, slots);
+    else hinge_forces_as(p, false, chunk, records, slots);
 }
 
 void CPU_FN(sim_forces)(const SimPacked *p, const SimStep *step, size_t first, size_t last) {
@@ -130,17 +137,24 @@ static void tet_back(const BackChunk *t) {
     else tet_back_as(t, false, true);
 }
 
-static void hinge_back(const BackChunk *t) {
+LANES_INLINE void hinge_back_as(const BackChunk *t, bool stops) {
     SimHinge *gradients = t->back->element[SIM_KIND_HINGE];
     for (int32_t b = t->chunk->block; b < t->chunk->block + t->chunk->blocks; b++) {
         const uint16_t *corner = t->p->corner[SIM_KIND_HINGE] + (size_t)b * 4 * SIM_LANES;
         const SimHinge hinge = driven(t->p, b);
+        const SimStop *stop = stops ? (const SimStop *)t->p->element[SIM_TABLE_STOP] + b : NULL;
+        SimStop *of_stop = stops ? (SimStop *)t->back->element[SIM_TABLE_STOP] + b : NULL;
         Num x[4][3], v[4][3], w[4][3], gx[4][3], gv[4][3];
         gather_four(t->records, corner, x, v);
         for (int j = 0; j < 4; j++) lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
-        sim_hinge_adjoint(&hinge, x, v, w, gx, gv, &gradients[b]);
+        sim_hinge_adjoint(&hinge, stop, x, v, w, gx, gv, &gradients[b], of_stop);
         scatter_both(t->slots, corner, 4, gx, gv);
     }
+}
+
+static void hinge_back(const BackChunk *t) {
+    if (t->p->stops) hinge_back_as(t, true);
+    else hinge_back_as(t, false);
 }
 
 void CPU_FN(sim_forces_back)(const SimPacked *p, const SimBack *back, size_t first, size_t last) {
