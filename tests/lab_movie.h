@@ -93,6 +93,11 @@ static inline double movie_energy(const Movie *m, size_t frame) {
         double d[3];
         vector_between(s->values.of[SIM_REST], p[2], p[3], d);
         out += sqrt(vector_dot(d, d)) * s->values.of[SIM_HINGE_KE][e] * bend * bend / 2;
+        if (!s->values.of[SIM_STOP_KE]) continue;
+        const double low = s->values.of[SIM_HINGE_LOW][e], high = s->values.of[SIM_HINGE_HIGH][e];
+        const double from = remainder(movie_hinge_angle(x, p) - (low + high) / 2, 2 * M_PI);
+        const double over = fmax(fabs(from) - (high - low) / 2, 0);
+        out += s->values.of[SIM_STOP_KE][e] * over * over / 2;
     }
     return out;
 }
