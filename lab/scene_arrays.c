@@ -160,6 +160,43 @@ static void fill_elements(SimScene *scene, const Part *part, const SceneObject *
     }
 }
 
+// Of an object about an axis, its moment of inertia over its mass.
+static double gyration(const SimScene *scene, const SceneObject *object, const double at[3], const double axis[3]) {
+    const double *mass = scene->values.of[SIM_MASS], *x = scene->values.of[SIM_REST];
+    double total = 0, centre[3] = {0}, out = 0, r[3];
+    for (size_t i = object->particle; i < object->particle + object->particles; i++) {
+        total += mass[i];
+        for (size_t c = 0; c < 3; c++) centre[c] += mass[i] * x[3 * i + c];
+    }
+    for (int c = 0; c < 3; c++) centre[c] /= total;
+    for (size_t i = object->particle; i < object->particle + object->particles; i++) {
+        for (size_t c = 0; c < 3; c++) r[c] = x[3 * i + c] - centre[c];
+        const double along = vector_dot(r, axis);
+        out += scene->model.inertia[i] * mass[i] / total * (vector_dot(r, r) - along * along);
+    }
+    for (int c = 0; c < 3; c++) r[c] = centre[c] - at[c];
+    const double along = vector_dot(r, axis);
+    return out + vector_dot(r, r) - along * along;
+}
+
+// So stiff is a limit that an object on its hinge swings against it as fast as it would against the joint's springs,
+// which bound the step already: k_e inertia / mass, of that object which has less.
+static void fill_stop(SimScene *scene, const SceneTurn *turn, size_t hinge, const int32_t v[4]) {
+    double axis[3], least = INFINITY, *const *of = scene->values.of;
+    rest_edge(of[SIM_REST], v[2], v[3], axis);
+    for (int j = 0; j < 2; j++) {
+        const SceneObject *object = scene->objects + turn->part[j];
+        if (!scene->model.fixed[object->particle])
+            least = fmin(least, gyration(scene, object, of[SIM_REST] + 3 * v[2], axis));
+    }
+    of[SIM_HINGE_LOW][hinge] = turn->limits[0] * M_PI / 180;
+    of[SIM_HINGE_HIGH][hinge] = turn->limits[1] * M_PI / 180;
+    of[SIM_STOP_KE][hinge] = turn->stop.k_e * least;
+    of[SIM_STOP_KD][hinge] = turn->stop.k_d * least;
+    of[SIM_HINGE_FRICTION][hinge] = turn->friction;
+    of[SIM_HINGE_KF][hinge] = turn->k_f;
+}
+
 // Its forces are length k_e angle d_i (sim/hinge.h), and its torque is to be stiffness angle.
 static void fill_turn(SimScene *scene, const SceneTurn *turn, size_t hinge, SceneHinge *out) {
     int32_t v[4];
@@ -167,13 +204,7 @@ static void fill_turn(SimScene *scene, const SceneTurn *turn, size_t hinge, Scen
     const double length = rest_edge(scene->values.of[SIM_REST], v[2], v[3], NULL);
     fill_hinge(scene, &(Stiffness){turn->stiffness / length, turn->damping / length}, hinge, v);
     scene->values.of[SIM_HINGE_ANGLE][hinge] = turn->angle * M_PI / 180; // 0 is the start
-    const double stop[] = {turn->limits[0] * M_PI / 180,
-                           turn->limits[1] * M_PI / 180,
-                           turn->stop.k_e,
-                           turn->stop.k_d,
-                           turn->friction,
-                           turn->k_f};
-    for (int k = 0; k < 6 && scene->values.of[SIM_HINGE_LOW]; k++) scene->values.of[SIM_HINGE_LOW + k][hinge] = stop[k];
+    if (scene->values.of[SIM_HINGE_LOW]) fill_stop(scene, turn, hinge, v);
     strcpy(out->name, turn->name);
     out->hinge = hinge;
 }

@@ -80,7 +80,7 @@ typedef struct SceneTurn {
     size_t part[2];
     double stiffness, damping, angle; // N m/rad, N m s/rad, degrees
     double limits[2], friction, k_f;  // degrees, N m, N m s/rad
-    Stiffness stop;                   // N m/rad, N m s/rad beyond a limit
+    Stiffness stop;                   // of the joint's springs; 0 without limits
     bool held;                        // has limits or friction
 } SceneTurn;
 

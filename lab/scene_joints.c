@@ -4,7 +4,7 @@
 // direction and turn it nowhere. So one point is a ball joint, two on an axis are a hinge, and three hold the objects
 // together. A hinge also has an angle, that of a bending element (sim/hinge.h): from each end of its axis, a point of
 // one of the objects each, an arm of that object goes out, opposite ways at the start. On either object its forces are
-// a pure couple about the axis. Its limits are as firm as the joint is against turns about other axes.
+// a pure couple about the axis.
 #include "lab/scene_file.h"
 
 #include <math.h>
@@ -233,7 +233,7 @@ static Status add_angle(const ArgumentReader *reader, SceneHead *head, const Joi
                         .held = joint->has_limits || joint->has_friction};
     if (joint->has_limits) {
         memcpy(turn->limits, joint->limits, sizeof turn->limits);
-        turn->stop = (Stiffness){r * r * joint->springs.k_e, r * r * joint->springs.k_d};
+        turn->stop = joint->springs;
     }
     place_of(joint, r, r, at);
     Status status = add_point(reader, of[0], at, &turn->point[0]);
