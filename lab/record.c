@@ -2,6 +2,7 @@
 #include "lab/record.h"
 
 #include "base/vector.h"
+#include "sim/rest_shape.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +51,19 @@ void record_note_inside(const SimScene *scene, const double *gap, RecordInside *
         const SceneObject *object = scene->objects + o;
         const double wide = spacing(scene, object);
         for (size_t i = object->particle; i < object->particle + object->particles; i++)
-            if (-gap[i] > worst->share * wide) *worst = (RecordInside){object, -gap[i], -gap[i] / wide};
+            if (-gap[i] > worst->share * wide)
+                worst->object = object, worst->deep = -gap[i], worst->share = -gap[i] / wide;
+    }
+}
+
+static void note_limits(const SimScene *scene, const double *position, RecordInside *worst) {
+    double *const *of = scene->values.of;
+    for (size_t h = 0; h < scene->hinges && of[SIM_HINGE_LOW]; h++) {
+        const size_t row = scene->hinge[h].hinge;
+        const double low = of[SIM_HINGE_LOW][row], high = of[SIM_HINGE_HIGH][row];
+        const double from = rest_hinge(position, scene->model.hinge + 4 * row).angle - (low + high) / 2;
+        const double beyond = (fabs(remainder(from, 2 * M_PI)) - (high - low) / 2) * 180 / M_PI;
+        if (beyond > worst->beyond) worst->hinge = scene->hinge + h, worst->beyond = beyond;
     }
 }
 
@@ -101,6 +114,7 @@ static Status keep(void *context, size_t frame, const double *position, const do
     RolloutFile *file = record->file;
     float *to = frame ? file->positions + (frame - 1) * 3 * N : file->sets[0].positions;
     (void)velocity;
+    note_limits(record->scene, position, record->worst);
     Status status = record->probe ? sim_touching(record->probe, position, record->gap, err) : STATUS_OK;
     if (status == STATUS_OK && record->probe) record_note_inside(record->scene, record->gap, record->worst);
     for (size_t i = 0; i < N; i++) {

@@ -7,10 +7,12 @@
 #include "lab/scene.h"
 
 // The object whose particles or edges are deepest inside another one, in metres and as a share of the mean distance
-// between them; NULL: none is inside another.
+// between them; NULL: none is inside another. The hinge that is farthest beyond a limit, in degrees; NULL: none is.
 typedef struct RecordInside {
     const SceneObject *object;
     double deep, share;
+    const SceneHinge *hinge;
+    double beyond;
 } RecordInside;
 
 // What starts deeper is told of: inside another object, as a share of the distance between particles; below a plane, in

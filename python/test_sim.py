@@ -17,6 +17,15 @@ class Simulator(unittest.TestCase):
         with self.open("hand") as sim:
             self.assertEqual((sim.joints, sim.values["torque"].shape), ({"left": 0, "right": 1}, (90, 1, 2)))
             self.assertAlmostEqual(sim.values["torque"].data[0, 0, 1], 4 * np.radians(35))
+            self.assertIsNone(sim.values["hinge.low"].data)
+        with self.open("joints") as sim:
+            elbow = sim.joints["elbow"]
+            self.assertAlmostEqual(sim.values["hinge.high"].data[0, elbow], np.radians(140))
+            high = sim.values["hinge.high"].data.copy()
+            high[0, elbow] = 0.05
+            bent = sim.rollout()
+            held = sim.rollout({"hinge.high": high})
+            self.assertGreater(np.abs(bent.position - held.position).max(), 0.05)
 
     def test_facts(self):
         sim = self.open(scenes=2)
