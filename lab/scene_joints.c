@@ -12,10 +12,10 @@
 #include <string.h>
 
 #define FAR 1e6
+#define TURN_MOST 340.0 // degrees between limits: each can be passed by ten
+#define SLOW 1.0        // degrees/s from which friction is whole, where k_f is not given
 enum { CORNERS = 4, POINTS_MAX = 3 };
 static const double RADIUS = 0.1, FAR_AWAY = 100; // of the larger object's extent
-static const double TURN_MOST = 340;              // degrees between limits: each can be passed by ten
-static const double SLOW = 1;                     // degrees/s from which friction is whole, where k_f is not given
 
 typedef enum Kind { BALL, HINGE, WELD } Kind;
 
@@ -77,14 +77,13 @@ static const char *what_turns(const Joint *joint) {
 
 // Angles are known up to whole turns, so limits must be apart from each other on both sides.
 static Status check_stop(const ArgumentReader *reader, const Joint *joint) {
-    const YamlNode *node = yaml_tree_find(joint->node, joint->has_limits ? "limits" : "k_f");
+    const YamlNode *node = yaml_tree_find(joint->node, "limits");
     const double low = joint->limits[0], high = joint->limits[1];
-    if (joint->has_limits && low > high)
-        return argument_error(reader, node, "limits: expected [low, high], found %g above %g", low, high);
-    if (joint->has_limits && (low > 0 || high < 0))
+    if (low > high) return argument_error(reader, node, "limits: expected [low, high], found %g above %g", low, high);
+    if (low > 0 || high < 0)
         return argument_error(
             reader, node, "limits: angles are from the pose at the start, which %g to %g degrees leave out", low, high);
-    if (joint->has_limits && high - low > TURN_MOST)
+    if (high - low > TURN_MOST)
         return argument_error(reader, node, "limits: expected at most %g degrees between them, found %g", TURN_MOST,
                               high - low);
     if (joint->has_k_f && !joint->has_friction)
@@ -116,7 +115,7 @@ static Status check_kind(const ArgumentReader *reader, const SceneHead *head, Jo
 
 static Status read_joint(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node, Joint *out) {
 #define OF(field) offsetof(Joint, field)
-    const Argument table[] = {
+    static const Argument table[] = {
         {.key = "between", .type = ARG_OTHER, .offset = OF(between), .required = true, .read = argument_keep},
         {.key = "kind", .type = ARG_WORD, .offset = OF(kind), .words = "ball|hinge|weld"},
         {.key = "at", .type = ARG_NUMBERS, .offset = OF(at), .min = -FAR, .max = FAR, .numbers = 3, .required = true},

@@ -198,6 +198,48 @@ static void test_gradients(void **state) {
     }
 }
 
+static void positions_of(const SimScene *scene, int threads, double *out) {
+    SimRun run = scene_run(scene);
+    SimArrays arrays = {3 * scene->model.scenes * scene->model.particles, out, NULL};
+    Sim *sim;
+    Error err;
+    run.keep = sim_keep_arrays, run.context = &arrays;
+    assert_status_ok(
+        sim_open(&scene->model, &(SimOptions){.precision = scene->precision, .threads = threads}, &sim, &err), err);
+    assert_status_ok(sim_set(sim, &scene->values, &err), err);
+    assert_status_ok(sim_rollout(sim, &run, &err), err);
+    sim_close(sim);
+}
+
+// Scenes of a batch have limits and friction of their own; neither others nor threads change their bits.
+static void test_batch(void **state) {
+    enum { B = 3 };
+    (void)state;
+    for (int precision = SIM_F32; precision <= SIM_F64; precision++) {
+        SimScene one = movie_parse(CHAIN), all = movie_parse(CHAIN);
+        Error err;
+        const size_t row = 3 * one.model.particles, frames = (size_t)one.frames + 1;
+        double *alone = malloc(frames * row * sizeof *alone), *batch = malloc(2 * B * frames * row * sizeof *batch);
+        assert_true(alone && batch);
+        one.precision = all.precision = (SimPrecision)precision;
+        assert_status_ok(scene_repeat(&all, B, &err), err);
+        all.values.of[SIM_HINGE_HIGH][all.model.hinges] = 0.01;
+        all.values.of[SIM_HINGE_FRICTION][2 * all.model.hinges] *= 2;
+        positions_of(&one, 1, alone);
+        for (int k = 0; k < 2; k++) positions_of(&all, 1 + k, batch + (size_t)k * B * frames * row);
+        assert_memory_equal(batch, batch + B * frames * row, B * frames * row * sizeof *batch);
+        for (size_t f = 0; f < frames; f++)
+            assert_memory_equal(batch + f * B * row, alone + f * row, row * sizeof *batch);
+        for (size_t b = 1; b < B; b++)
+            assert_memory_not_equal(batch + ((frames - 1) * B + b) * row, alone + (frames - 1) * row,
+                                    row * sizeof *batch);
+        free(alone);
+        free(batch);
+        scene_free(&one);
+        scene_free(&all);
+    }
+}
+
 // Quiet a little below the bound, and not above: in a limit from both sides, and held by friction.
 static void test_stable_step(void **state) {
     static const char *const joints[] = {"k_e: 1e3, radius: 0.3, limits: [0, 0]", "k_e: 1e3, friction: 1e9, k_f: 3e2"};
@@ -249,10 +291,10 @@ static void test_wrong(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sag),         cmocka_unit_test(test_bounce),
-                                       cmocka_unit_test(test_dead),        cmocka_unit_test(test_comes_to_rest),
-                                       cmocka_unit_test(test_loss),        cmocka_unit_test(test_creep),
-                                       cmocka_unit_test(test_kept),        cmocka_unit_test(test_gradients),
-                                       cmocka_unit_test(test_stable_step), cmocka_unit_test(test_wrong)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sag),           cmocka_unit_test(test_bounce),    cmocka_unit_test(test_dead),
+        cmocka_unit_test(test_comes_to_rest), cmocka_unit_test(test_loss),      cmocka_unit_test(test_creep),
+        cmocka_unit_test(test_kept),          cmocka_unit_test(test_gradients), cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_stable_step),   cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
