@@ -44,6 +44,7 @@ typedef struct SimBody {
     double thin;    // metres at rest, through it where it is thinnest
     bool closed;    // its faces have an inside
     bool moves;     // not all of it is fixed
+    bool rigid;     // it keeps its shape
 } SimBody;
 
 typedef struct SimTouch {

@@ -210,6 +210,7 @@ static Status list_points(const Sim *sim, Surfaces *s, Error *err) {
         SimBody *body = &s->body[m->body[i]];
         body->points += corner[i] || !body->faces;
         body->moves |= !(m->fixed && m->fixed[i]);
+        body->rigid |= m->rigids && m->rigid[i] >= 0;
     }
     for (size_t b = 0; b < s->bodies; b++) {
         s->body[b].point = (int32_t)s->points;

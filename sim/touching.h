@@ -92,7 +92,8 @@ SIM_ELEMENT void sim_find_faces(const SimTouching *t, const real *records, size_
         if (!body->faces || !sim_box_holds(box, (real)t->reach, x)) continue;
         const bool known = t->guess[row] >= body->face && t->guess[row] < body->face + body->faces;
         const double moved = t->clear ? t->moved[self] + t->moved[other] : 0;
-        if (known && t->clear && moved < t->clear[row]) continue;
+        // Where a soft surface folds through itself, a particle far outside may be inside in the next step.
+        if (known && t->clear && (body->rigid || !body->closed) && moved < t->clear[row]) continue;
         // What has no inside is touched from as far as `reach`; looking twice as far tells how long it will not be.
         const SimSearch search = {x, other == self ? sim_place((const real *)t->rest, t->point[point]) : NULL,
                                   body->closed ? NUM(1e18) : 2 * (real)t->reach, known ? t->guess[row] : -1, NULL};
