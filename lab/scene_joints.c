@@ -202,12 +202,13 @@ static Status hang(const ArgumentReader *reader, SceneHead *head, const Joint *j
     return status;
 }
 
-// So many metres along the axis and across it. How the direction across is chosen does not matter.
+// So many metres along the axis and across it. Which way across does not matter, but fits compare the points: it must
+// not jump where an axis leaves x, y or z, so those before have a lead.
 static void place_of(const Joint *joint, double along, double across, double out[3]) {
     const double *axis = joint->axis;
     double side[3] = {0}, way[3];
     int least = 0;
-    for (int c = 1; c < 3; c++) least = fabs(axis[c]) < fabs(axis[least]) ? c : least;
+    for (int c = 1; c < 3; c++) least = fabs(axis[c]) + 0.2 * (c - least) < fabs(axis[least]) ? c : least;
     side[least] = 1;
     vector_cross(axis, side, way);
     const double length = sqrt(vector_dot(way, way));

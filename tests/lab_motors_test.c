@@ -211,10 +211,33 @@ static void test_wrong(void **state) {
     }
 }
 
+// A little change of a hinge's axis changes the places of its points a little, at the axes of space too.
+static void test_axis(void **state) {
+    (void)state;
+    for (int k = 0; k < 9; k++) {
+        SimScene scene[2];
+        Error err;
+        for (int n = 0; n < 2; n++) {
+            double axis[3] = {0};
+            char text[1024];
+            axis[k / 3] = 1, axis[k % 3] += n ? 1e-6 : 0;
+            snprintf(text, sizeof text,
+                     "frames: 3\n" HEAD
+                     "objects:\n" POST ROD("position: [0, 0, 1]") "joints: {pin: {between: [post, rod], kind: hinge, "
+                                                                  "axis: [%g, %g, %g], at: [0, 0, 1], k_e: 1}}\n",
+                     axis[0], axis[1], axis[2]);
+            assert_status_ok(scene_parse(text, strlen(text), "s.yaml", ".", &scene[n], &err), err);
+        }
+        for (size_t i = 0; i < 3 * scene[0].model.particles; i++)
+            assert_close(scene[1].values.of[SIM_POSITION][i], scene[0].values.of[SIM_POSITION][i], 1e-6, 0);
+        for (int n = 0; n < 2; n++) scene_free(&scene[n]);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pendulum),    cmocka_unit_test(test_static),
-                                       cmocka_unit_test(test_servo),       cmocka_unit_test(test_speed),
-                                       cmocka_unit_test(test_kept),        cmocka_unit_test(test_gradients),
-                                       cmocka_unit_test(test_stable_step), cmocka_unit_test(test_wrong)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pendulum),  cmocka_unit_test(test_static),      cmocka_unit_test(test_servo),
+        cmocka_unit_test(test_speed),     cmocka_unit_test(test_axis),        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_gradients), cmocka_unit_test(test_stable_step), cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
