@@ -211,6 +211,25 @@ static void test_wrong(void **state) {
     }
 }
 
+// What controls of one joint whose times overlap add up to, frame by frame.
+static void test_torques(void **state) {
+    static const double target[] = {5, 45, 40, 10, 10, 20}, speed[] = {2000, 2000, 0, 0, 0, 0}, // degrees, and a second
+        torque[] = {0, 0, 0, 0, 0.5, 0.5};
+    SimScene scene;
+    Error err;
+    const char text[] = "frames: 6\n" HEAD "objects:\n" POST ROD("position: [0, 0, 1]")
+        PIN("stiffness: 4, damping: 0.1") "controls:\n  - {joint: pin, angle: 30, from: 1, to: 3}\n  - {joint: pin, "
+                                          "speed: 2000, to: 2}\n"
+                                          "  - {joint: pin, angle: -10, from: 2, to: 5}\n  - {joint: pin, torque: 0.5, "
+                                          "from: 4}\n";
+    (void)state;
+    assert_status_ok(scene_parse(text, strlen(text), "s.yaml", ".", &scene, &err), err);
+    for (size_t f = 0; f < 6; f++)
+        assert_close(scene.values.of[SIM_TORQUE][f], (4 * target[f] + 0.1 * speed[f]) * M_PI / 180 + torque[f], 1e-12,
+                     0);
+    scene_free(&scene);
+}
+
 // A little change of a hinge's axis changes the places of its points a little, at the axes of space too.
 static void test_axis(void **state) {
     (void)state;
@@ -235,9 +254,10 @@ static void test_axis(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pendulum),  cmocka_unit_test(test_static),      cmocka_unit_test(test_servo),
-        cmocka_unit_test(test_speed),     cmocka_unit_test(test_axis),        cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_gradients), cmocka_unit_test(test_stable_step), cmocka_unit_test(test_wrong)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pendulum),    cmocka_unit_test(test_static),
+                                       cmocka_unit_test(test_servo),       cmocka_unit_test(test_speed),
+                                       cmocka_unit_test(test_axis),        cmocka_unit_test(test_torques),
+                                       cmocka_unit_test(test_kept),        cmocka_unit_test(test_gradients),
+                                       cmocka_unit_test(test_stable_step), cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
