@@ -35,13 +35,14 @@ SIM_ELEMENT bool sim_looks_for_edges(const SimTouching *t, int32_t a, int32_t b)
     return self->longest < other->longest || (self->longest == other->longest && a < b);
 }
 
-// Whether n points out of the body at an edge: the third corners of its faces are not above the plane across n, but for
-// 11 degrees, since flat surfaces that are pressed on each other bend.
-SIM_ELEMENT bool sim_points_out(const real n[3], const real *at, const real *third[2]) {
+// Whether n, across an edge, points out of the body there: its faces do not rise above the plane across n, but for 11
+// degrees, since flat surfaces that are pressed on each other bend.
+SIM_ELEMENT bool sim_points_out(const real n[3], const real edge[3], const real *at, const real *third[2]) {
     const real level = NUM(0.2);
     for (int k = 0; k < 2; k++) {
         real to[3];
         num_sub(third[k], at, to);
+        num_add_scaled(-num_dot(edge, to) / num_dot(edge, edge), edge, to); // the third corner may be far along it
         const real above = num_dot(n, to);
         if (above > 0 && above * above > level * level * num_dot(to, to)) return false;
     }
@@ -100,7 +101,8 @@ SIM_ELEMENT bool sim_edges_touch(const SimTouching *t, const real *records, cons
     const real side = back > 0 ? NUM(-1) : NUM(1), gap = side * p.gap;
     if (!(gap < sim_touch_contact(t, e[0], f[0]).margin && gap > -deepest)) return false;
     for (int i = 0; i < 3; i++) p.normal[i] *= side, inwards[i] = -p.normal[i];
-    if (!sim_points_out(p.normal, c, third_f) || !sim_points_out(inwards, a, third_e)) return false;
+    if (!sim_points_out(p.normal, p.edge[1], c, third_f) || !sim_points_out(inwards, p.edge[0], a, third_e))
+        return false;
     if (gap < 0 &&
         !(sim_is_way_out(gap, p.edge[1], c, third_f, of_e) && sim_is_way_out(gap, p.edge[0], a, third_e, of_f)))
         return false;
