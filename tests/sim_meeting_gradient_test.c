@@ -98,7 +98,7 @@ static void check(void (*make)(SimScene *), double single, Seen *seen, const cha
 static void test_blocks(void **state) {
     (void)state;
     Seen seen = {0};
-    check(blocks, 1e-3, &seen, "blocks");
+    check(blocks, 2e-3, &seen, "blocks");
     assert_true(seen.faces >= 20 && seen.crossings > 5);
 }
 
