@@ -332,8 +332,8 @@ static void test_picture(void **state) {
     for (size_t i = 0; i < (size_t)image.H * (size_t)image.W; i++) red += rgb[3 * i] == 220 && rgb[3 * i + 1] == 40;
     assert_true(red > 500);
     image_free(&image);
-    assert_status_error(dataset_check_picture(dataset, 0, 1, "title", "/nonexistent/a.png", &err), STATUS_BAD_INPUT,
-                        err, "/nonexistent");
+    assert_status_error(dataset_check_picture(dataset, 0, 1, "title", "/dev/null/a.png", &err), STATUS_BAD_INPUT, err,
+                        "/dev/null");
     dataset_close(dataset);
     scene_free(&scene);
 }
