@@ -67,12 +67,6 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
 
 // ---- contacts
 
-Status scene_check_name(const ArgumentReader *reader, const YamlNode *node) {
-    if (strlen(node->key) >= SCENE_NAME_SIZE) return argument_error(reader, node, "the name is too long");
-    if (!strchr(node->key, '.')) return STATUS_OK;
-    return argument_error(reader, node, "%s: a name has no dot, which leads to its numbers", node->key);
-}
-
 static Status read_contact(const ArgumentReader *reader, const YamlNode *node, SceneContact *out) {
 #define NUMBER(word, field, most)                                                                                      \
     { .key = word, .type = ARG_NUMBER, .offset = offsetof(SceneContact, field), .max = most }

@@ -7,6 +7,8 @@
 #include "lab/mesh.h"
 #include "lab/scene.h"
 
+#include <string.h>
+
 typedef struct Solid {
     double young, poisson, lame_lambda, lame_mu, mu, lambda, k_d, act;
     bool has_young, has_poisson, has_lame_lambda, has_lame_mu, has_mu, has_lambda;
@@ -129,7 +131,11 @@ Status scene_read_picture(const ArgumentReader *reader, const SceneHead *head);
 
 // That the key of an entry can be the name of an object, a contact or a joint. A fit and `random` name numbers by
 // paths, such as box.velocity.x, so a name has no dot.
-Status scene_check_name(const ArgumentReader *reader, const YamlNode *node);
+static inline Status scene_check_name(const ArgumentReader *reader, const YamlNode *node) {
+    if (strlen(node->key) >= SCENE_NAME_SIZE) return argument_error(reader, node, "the name is too long");
+    if (!strchr(node->key, '.')) return STATUS_OK;
+    return argument_error(reader, node, "%s: a name has no dot, which leads to its numbers", node->key);
+}
 
 // That an entry is a list or a map which is not empty.
 static inline Status scene_need(const ArgumentReader *reader, const YamlNode *node, YamlKind kind,
