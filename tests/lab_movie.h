@@ -102,6 +102,14 @@ static inline double movie_energy(const Movie *m, size_t frame) {
     return out;
 }
 
+// Wrong: what is said has `words`.
+static inline void movie_refused(const char *text, const char *words) {
+    SimScene scene;
+    Error err;
+    assert_status_error(scene_parse(text, strlen(text), "s.yaml", "tests/fuzz/corpus", &scene, &err), STATUS_BAD_INPUT,
+                        err, words);
+}
+
 // All gradients of the scene agree with differences.
 static inline void movie_check_gradients(const char *text) {
     SimScene scene = movie_parse(text);
@@ -138,6 +146,14 @@ static inline double movie_speed_at(const char *objects, double part) {
     free(kept);
     scene_free(&scene);
     return out;
+}
+
+// The stable bound is right to 3 %: what begins with 2 mm/s is quiet below it, and explodes above.
+static inline void movie_check_stable(const char *objects) {
+    const double below = movie_speed_at(objects, 0.97), above = movie_speed_at(objects, 1.03);
+    print_message("%g m/s below, %g above\n", below, above);
+    assert_true(below < 0.02);
+    assert_true(above > 1);
 }
 
 static inline void movie_end(Movie *m) {
