@@ -91,23 +91,25 @@ template <> struct Element<SIM_KIND_HINGE> {
         hinge.torque += control_at(a, SIM_KIND_HINGE, place);
         return hinge;
     }
-    static __device__ SimStop read_stop(const SimDevicePacked &a, size_t place) {
-        return a.packed.stops ? read_fields<SimStop>(a.packed.element[SIM_TABLE_STOP], place) : zeros<SimStop>();
+    // NULL: no hinge of the scene has any; else `out`.
+    static __device__ const SimStop *read_stop(const SimDevicePacked &a, size_t place, SimStop *out) {
+        if (!a.packed.stops) return nullptr;
+        *out = read_fields<SimStop>(a.packed.element[SIM_TABLE_STOP], place);
+        return out;
     }
     static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[4][3], const Num v[4][3],
                                  Num f[4][3]) {
         const SimHinge hinge = read(a, place);
-        const SimStop stop = read_stop(a, place);
-        sim_hinge_force(&hinge, &stop, x, v, f);
+        SimStop stop;
+        sim_hinge_force(&hinge, read_stop(a, place, &stop), x, v, f);
     }
     template <bool rest>
     static __device__ void adjoint(const SimDevicePacked &a, const SimDeviceBack &b, size_t place, const Num x[4][3],
                                    const Num v[4][3], const Num w[4][3], Num gx[4][3], Num gv[4][3]) {
         const SimHinge hinge = read(a, place);
-        const SimStop stop = read_stop(a, place);
         SimHinge gradient = zeros<SimHinge>();
-        SimStop of_stop = zeros<SimStop>();
-        sim_hinge_adjoint(&hinge, &stop, x, v, w, gx, gv, &gradient, &of_stop);
+        SimStop stop, of_stop = zeros<SimStop>();
+        sim_hinge_adjoint(&hinge, read_stop(a, place, &stop), x, v, w, gx, gv, &gradient, &of_stop);
         add_fields<SimHinge, 0, PARAMETERS>(b.back.element[SIM_KIND_HINGE], place, gradient);
         if (a.packed.stops) add_fields<SimStop, 0, STOP_FIELDS>(b.back.element[SIM_TABLE_STOP], place, of_stop);
         add_control(b, SIM_KIND_HINGE, place, gradient.torque);
