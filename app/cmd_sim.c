@@ -22,7 +22,7 @@ void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
                     "%s: there are \"contacts\" and no \"planes\", so nothing is touched: \"planes: [{}]\" is the "
                     "ground",
                     scene->path);
-    const RecordInside inside = record_start(scene);
+    const RecordWorst inside = record_start(scene);
     if (inside.share > RECORD_INSIDE_MOST)
         log_warning(&line->log, "%s: %s starts %.2g m inside another object: place them apart", scene->path,
                     inside.object->name, inside.deep);
@@ -70,7 +70,7 @@ static const Flag run_flags[] = {
 };
 
 static Status tell_run(const CommandLine *line, const char *out, const SimScene *scene, const RolloutFile *r,
-                       const RecordInside *worst, Error *err) {
+                       const RecordWorst *worst, Error *err) {
     const SimModel *m = &scene->model;
     char inside[192] = "", beyond[192] = "", rigid[48] = "";
     if (m->rigids) snprintf(rigid, sizeof rigid, "%zu rigid bod%s, ", m->rigids, m->rigids == 1 ? "y" : "ies");
@@ -94,7 +94,7 @@ static Status run_run(const CommandLine *line, Error *err) {
     RolloutFile rollout = {0};
     Device *device = NULL;
     SimOptions on;
-    RecordInside worst = {0};
+    RecordWorst worst = {0};
     const char *out;
     Error later;
     Status status = command_required(line, "output", &out, err);

@@ -12,7 +12,7 @@ enum { DRAWS = 1000, SENTENCE_SIZE = 256 };
 
 // Whether all starts apart; else why not.
 static bool starts_apart(const SimScene *scene, char why[SENTENCE_SIZE]) {
-    const RecordInside inside = record_start(scene);
+    const RecordWorst inside = record_start(scene);
     const SceneObject *lowest;
     const double below = record_below(scene, &lowest);
     if (inside.share > RECORD_INSIDE_MOST)

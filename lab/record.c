@@ -15,7 +15,7 @@ typedef struct Record {
     double box[6]; // of the motion
     Sim *probe;    // finds the particles that touch other objects; NULL: objects do not meet
     double *gap;   // (N) to those
-    RecordInside *worst;
+    RecordWorst *worst;
 } Record;
 
 static bool touches(const SimModel *m, size_t i, const double position[3]) {
@@ -46,7 +46,7 @@ static double spacing(const SimScene *scene, const SceneObject *object) {
     return sum > 0 ? sum / (double)object->faces : 0.02;
 }
 
-void record_note_inside(const SimScene *scene, const double *gap, RecordInside *worst) {
+void record_note_inside(const SimScene *scene, const double *gap, RecordWorst *worst) {
     for (size_t o = 0; o < scene->object_count; o++) {
         const SceneObject *object = scene->objects + o;
         const double wide = spacing(scene, object);
@@ -56,7 +56,7 @@ void record_note_inside(const SimScene *scene, const double *gap, RecordInside *
     }
 }
 
-static void note_limits(const SimScene *scene, const double *position, RecordInside *worst) {
+static void note_limits(const SimScene *scene, const double *position, RecordWorst *worst) {
     double *const *of = scene->values.of;
     for (size_t h = 0; h < scene->hinges && of[SIM_HINGE_LOW]; h++) {
         const size_t row = scene->hinge[h].hinge;
@@ -94,9 +94,9 @@ double record_below(const SimScene *scene, const SceneObject **object) {
     return deepest;
 }
 
-RecordInside record_start(const SimScene *scene) {
+RecordWorst record_start(const SimScene *scene) {
     const SimModel *m = &scene->model;
-    RecordInside out = {0};
+    RecordWorst out = {0};
     Error ignored; // what is wrong with the scene is told where it is run
     Sim *sim = NULL;
     double *gap = m->faces ? malloc(m->scenes * m->particles * sizeof *gap) : NULL;
@@ -205,7 +205,7 @@ static Status add_cameras(const SimScene *scene, RolloutFile *file, Error *err) 
     return STATUS_OK;
 }
 
-Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, RecordInside *worst, Error *err) {
+Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, RecordWorst *worst, Error *err) {
     Record record = {.scene = scene,
                      .file = out,
                      .box = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY},

@@ -8,12 +8,12 @@
 
 // The object whose particles or edges are deepest inside another one, in metres and as a share of the mean distance
 // between them; NULL: none is inside another. The hinge that is farthest beyond a limit, in degrees; NULL: none is.
-typedef struct RecordInside {
+typedef struct RecordWorst {
     const SceneObject *object;
     double deep, share;
     const SceneHinge *hinge;
     double beyond;
-} RecordInside;
+} RecordWorst;
 
 // What starts deeper is told of: inside another object, as a share of the distance between particles; below a plane, in
 // metres.
@@ -21,10 +21,10 @@ typedef struct RecordInside {
 #define RECORD_BELOW_MOST 1e-3
 
 // Raises *worst by what `gap` (N) of sim_touching says.
-void record_note_inside(const SimScene *scene, const double *gap, RecordInside *worst);
+void record_note_inside(const SimScene *scene, const double *gap, RecordWorst *worst);
 
 // What starts inside another object.
-RecordInside record_start(const SimScene *scene);
+RecordWorst record_start(const SimScene *scene);
 
 // Metres below a plane at which a free particle starts, of that which is deepest below one, and its object; 0, NULL:
 // none does.
@@ -34,6 +34,6 @@ double record_below(const SimScene *scene, const SceneObject **object);
 // error of the rollout it holds those before it (out->steps may be 0), for the caller to write; it is empty when none
 // was kept. Scenes with y up are turned to z up, as in every rollout file. Cameras that stand around the scene are
 // turned to the motion (scene_aim). *worst, raised as above, is of all frames.
-Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, RecordInside *worst, Error *err);
+Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, RecordWorst *worst, Error *err);
 
 #endif

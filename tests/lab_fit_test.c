@@ -204,7 +204,7 @@ static void test_times(void **state) {
         open_world(&w, SCENE_OF("4"), names, 1, NULL);
         test_make_folder(w.folder);
         snprintf(path, sizeof path, "%s/r.h5", w.folder);
-        assert_status_ok(record_run(&w.scene, &(SimOptions){.threads = 1}, &file, &(RecordInside){0}, &err), err);
+        assert_status_ok(record_run(&w.scene, &(SimOptions){.threads = 1}, &file, &(RecordWorst){0}, &err), err);
         for (size_t i = 0; i <= file.steps; i++) file.time[i] = time_of(k, i);
         assert_status_ok(rollout_file_write(&file, path, &err), err);
         if (k < 5) {

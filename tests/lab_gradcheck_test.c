@@ -240,7 +240,7 @@ static void test_record(void **state) {
     RolloutFile file;
     Error err;
     (void)state;
-    assert_status_ok(record_run(&scene, &(SimOptions){.threads = 1}, &file, &(RecordInside){0}, &err), err);
+    assert_status_ok(record_run(&scene, &(SimOptions){.threads = 1}, &file, &(RecordWorst){0}, &err), err);
     assert_int_equal(file.steps, 10);
     const float *x = file.positions + 9 * 3;
     assert_close(x[0], 1.5, 0, 1e-6);
@@ -259,7 +259,7 @@ static void test_explodes(void **state) {
     RolloutFile file;
     Error err;
     (void)state;
-    assert_status_error(record_run(&scene, &(SimOptions){.threads = 1}, &file, &(RecordInside){0}, &err), STATUS_FAILED,
+    assert_status_error(record_run(&scene, &(SimOptions){.threads = 1}, &file, &(RecordWorst){0}, &err), STATUS_FAILED,
                         err, "spring 0");
     assert_true(file.set_count == 1 && file.steps > 0 && file.steps < 9);
     for (size_t i = 0; i < 6 * file.steps; i++) assert_true(isfinite(file.positions[i]));

@@ -163,7 +163,7 @@ static void test_plank(void **state) {
                     "  box: {box: {size: [0.2, 0.2, 0.2], cells: [1, 1, 1]}, density: 500, fixed: all, rigid: yes}\n"
                     "  plank: {box: {size: [0.8, 0.1, 0.04], cells: [1, 1, 1]}, density: 500, rigid: yes,\n"
                     "    position: [0.01, 0, 0.115]}\n");
-    const RecordInside inside = record_start(&m.scene);
+    const RecordWorst inside = record_start(&m.scene);
     assert_close(inside.deep, 0.005, 1e-9, 0);
     assert_non_null(inside.object);
     assert_close(mean(&m, m.frames - 1, 1, 2), 0.12 - 1.6 * 9.81 / (4 * 5e3), 1e-5, 0);
