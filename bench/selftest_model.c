@@ -89,8 +89,8 @@ Status selftest_open_model(SelfTestModel *model, Device *device, const Config *c
     tape_init(&model->tape, device);
     Status status = vpd_create(config, device, &model->model, err);
     if (frames && status == STATUS_OK) {
-        MotionSource source = {1, &frames->F, (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, 0};
-        status = motion_cache_open(&model->workspace.motion, NULL, model->model, &source, NULL, err);
+        MotionEpisode episode = {0, (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, frames->F};
+        status = motion_cache_open(&model->workspace.motion, NULL, model->model, 1, &episode, NULL, err);
     }
     if (!frames && status == STATUS_OK) status = make_windows(&model->windows, model->model, err);
     OptimizerConfig options = schedule_optimizer(t);

@@ -87,11 +87,11 @@ static Status bench_open(Bench *b, Device *device, const Config *config, const O
     b->episodes = calloc((size_t)t->batch, sizeof *b->episodes);
     if (!b->input_views || !b->episodes) return error_no_memory(err, "a benchmark");
     Status status = vpd_create(config, device, &b->model, err);
-    MotionSource source = {1, &frames->F, (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, 0};
+    MotionEpisode episode = {0, (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, frames->F};
     if (status == STATUS_OK)
         status =
             // as in a run after its first epoch
-            motion_cache_open(&b->workspace.motion, NULL, b->model, &source, NULL, err);
+            motion_cache_open(&b->workspace.motion, NULL, b->model, 1, &episode, NULL, err);
     if (status == STATUS_OK) status = bench_peak_open(&b->peak, device, err); // in the model's precision
     OptimizerConfig optimizer = schedule_optimizer(t);
     return status == STATUS_OK ? optimizer_create(&b->optimizer, &b->model->parameters, optimizer, err) : status;

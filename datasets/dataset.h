@@ -93,6 +93,9 @@ Status dataset_find_episode(const Dataset *dataset, const char *text, int *episo
 // alone.
 Status dataset_find_origin(const Dataset *dataset, const char *file, const char *name, int *episode, Error *err);
 
+// The episode's file as the folder or list names it; the path of a data set that is one file.
+const char *dataset_file_name(const Dataset *dataset, int episode);
+
 // An episode in messages and tables: its name; in a data set of several files "FILE:NAME", with the file's name in the
 // folder or list. `--episode` takes it too.
 typedef struct EpisodeLabel {

@@ -31,10 +31,14 @@ const EpisodeInfo *dataset_episode(const Dataset *dataset, int episode) {
     return &dataset->episodes[episode].info;
 }
 
+const char *dataset_file_name(const Dataset *dataset, int episode) {
+    return dataset->files[dataset->episodes[episode].file].name;
+}
+
 EpisodeLabel dataset_episode_label(const Dataset *dataset, int episode) {
     EpisodeLabel out;
     const EpisodeInfo *info = dataset_episode(dataset, episode);
-    const char *file = dataset->files[dataset->episodes[episode].file].name;
+    const char *file = dataset_file_name(dataset, episode);
     const char *last = strlen(file) > LABEL_FILE ? strrchr(file, '/') : NULL;
     bool several = dataset->info.file_count > 1;
     if (last) file = last + 1;

@@ -41,6 +41,15 @@ static void add_header(uint64_t *hash, const EpisodeInfo *info) {
     }
 }
 
+uint64_t data_record_hash_episode(const EpisodeInfo *info) {
+    uint64_t hash = 0;
+    add_text(&hash, info->name);
+    add_cameras(&hash, info);
+    add(&hash, info->time, (size_t)info->F, sizeof(double));
+    add_header(&hash, info);
+    return hash;
+}
+
 static void print_hash(uint64_t hash, char out[DATA_HASH_SIZE]) { snprintf(out, DATA_HASH_SIZE, "%016" PRIx64, hash); }
 
 void data_record_make(const Dataset *dataset, DataRecord *out) {

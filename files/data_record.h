@@ -20,6 +20,10 @@ typedef struct DataRecord {
     char headers[DATA_HASH_SIZE]; // everything else except images: depth unit, box, masks, objects
 } DataRecord;
 
+// Hash of all that the data say of an episode but its images: its name, and what the hashes above are of, without
+// splits.
+uint64_t data_record_hash_episode(const EpisodeInfo *info);
+
 void data_record_make(const Dataset *dataset, DataRecord *out);
 // The lines in which the processes of a job compare what they run: command, program, device and data.
 void data_record_print_job(const DataRecord *record, const char *command, const char *device, FILE *out);

@@ -13,24 +13,12 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { FORMAT = 2, HEADER_BYTES = 4096 };
-static const char MAGIC[8] = "VPDMOTN";
-
-// The file's header. All numbers in the file are little-endian.
-typedef struct Header {
-    char magic[8];
-    uint64_t key, rows, slot, checksum;
-} Header;
-
-static void close_file(MotionCache *cache) {
-    if (cache->is_open) close(cache->descriptor);
-    cache->is_open = false;
-}
+enum { FORMAT = 3 };
 
 void motion_cache_close(MotionCache *cache) {
-    close_file(cache);
+    if (cache->is_open) close(cache->descriptor);
     free(cache->path);
-    free(cache->first_row);
+    free(cache->block);
     free(cache->buffer.bytes);
     *cache = (MotionCache){0};
 }
@@ -39,25 +27,23 @@ void motion_cache_close(MotionCache *cache) {
 
 static const char *name_of(const MotionCache *cache) { return cache->path ? cache->path : "motion in memory"; }
 
-// Ends caching after a failed write, as on a full disk.
-static void stop_keeping(MotionCache *cache, int error) {
+// After a failed write, as on a full disk.
+static void stop_writing(MotionCache *cache, int error) {
     log_warning(cache->log,
-                "%s: cannot write (%s); training continues without it and measures motion whenever it is needed",
+                "%s: cannot write (%s); training continues, and measures motion that is not in it whenever it is "
+                "needed",
                 name_of(cache), strerror(error));
-    close_file(cache);
+    cache->is_full = true;
 }
 
-// A hash of everything that the measured motion depends on.
-static uint64_t key_of(const Vpd *model, const MotionSource *source) {
+// A hash of all that the motion in every episode depends on.
+static uint64_t hash_of_options(const Vpd *model) {
     MotionOptions o = vpd_motion_options(model);
     char text[600];
     int length = snprintf(text, sizeof text, "%d %d %s %d %d %a %a %a %u %ld %ld", FORMAT, MOTION_VERSION,
                           version_number(), vpd_has_bodies(model), o.crop, o.moving_threshold, o.colour_length,
                           o.extent, o.seed, model->config.model.T, model->config.data.stride);
-    uint64_t hash = XXH3_64bits_withSeed(text, (size_t)length, source->data);
-    const IntList *views = &model->config.data.input_views;
-    hash = XXH3_64bits_withSeed(views->v, (size_t)views->count * sizeof *views->v, hash);
-    return XXH3_64bits_withSeed(source->frames, (size_t)source->episodes * sizeof *source->frames, hash);
+    return XXH3_64bits(text, (size_t)length);
 }
 
 static size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -66,16 +52,18 @@ static size_t record_bytes(size_t points, size_t flags) {
     return sizeof(MotionRecord) + points * MOTION_FIELD_WIDTH * sizeof(real) + flags;
 }
 
-static Status read_layout(MotionCache *cache, const Vpd *model, const MotionSource *source, Error *err) {
-    size_t rows = 0, flags = (size_t)model->config.model.T * ((source->pixels + 7) / 8);
-    cache->first_row = malloc(((size_t)source->episodes + 1) * sizeof *cache->first_row);
-    if (!cache->first_row) return error_set(err, STATUS_FAILED, "out of memory for scene flow");
-    cache->episodes = source->episodes;
-    for (int e = 0; e <= source->episodes; e++) {
-        cache->first_row[e] = rows;
-        if (e < source->episodes) rows += (size_t)source->frames[e];
+// The blocks that episodes need, without places.
+static Status describe_blocks(MotionCache *cache, const Vpd *model, int count, const MotionEpisode *episode,
+                              uint64_t options, Error *err) {
+    cache->block = calloc((size_t)count + 1, sizeof *cache->block);
+    if (!cache->block) return error_no_memory(err, "the motion of %d episodes", count);
+    for (int e = 0; e < count; e++) {
+        const uint64_t own[] = {episode[e].data, episode[e].pixels, (uint64_t)episode[e].frames};
+        size_t flags = (size_t)model->config.model.T * ((episode[e].pixels + 7) / 8);
+        cache->block[e] = (MotionBlock){.key = XXH3_64bits_withSeed(own, sizeof own, options),
+                                        .slot = round_up(record_bytes(motion_seen_points(), flags)),
+                                        .frames = episode[e].frames};
     }
-    cache->slot = round_up(record_bytes(motion_seen_points(), flags));
     return STATUS_OK;
 }
 
@@ -90,43 +78,38 @@ static Status open_file(MotionCache *cache, const char *path, Error *err) {
     return error_set(err, STATUS_BAD_INPUT, "%s: expected a file, found something else; remove it", path);
 }
 
-// Keeps the file's contents if it begins with `wanted`, else empties it.
-static Status keep_or_empty(MotionCache *cache, const Header *wanted, Error *err) {
-    Header found = {0};
-    const char *path = name_of(cache);
-    ssize_t got = pread(cache->descriptor, &found, sizeof found, 0);
-    if (got < 0) return file_error(err, path, "read", errno);
-    if (got == sizeof found && !memcmp(&found, wanted, sizeof found)) return STATUS_OK;
-    if (got > 0)
-        log_note(cache->log,
-                 "%s: made with other data, options or another version of the program; motion is measured again", path);
-    errno = ENOSPC; // for a write that is cut short
-    if (ftruncate(cache->descriptor, 0) != 0 || ftruncate(cache->descriptor, HEADER_BYTES) != 0 ||
-        pwrite(cache->descriptor, wanted, sizeof *wanted, 0) != sizeof *wanted)
-        stop_keeping(cache, errno);
-    return STATUS_OK;
-}
-
-Status motion_cache_open(MotionCache *cache, const char *path, const Vpd *model, const MotionSource *source,
-                         const Log *log, Error *err) {
+Status motion_cache_open(MotionCache *cache, const char *path, const Vpd *model, int count,
+                         const MotionEpisode *episode, const Log *log, Error *err) {
     *cache = (MotionCache){.log = log};
-    Status status = read_layout(cache, model, source, err);
+    uint64_t options = hash_of_options(model);
+    int write_error = 0;
+    Status status = describe_blocks(cache, model, count, episode, options, err);
     if (status == STATUS_OK) status = open_file(cache, path, err);
     if (status == STATUS_OK) {
-        cache->key = key_of(model, source);
-        Header header = {.key = cache->key, .rows = cache->first_row[source->episodes], .slot = cache->slot};
-        memcpy(header.magic, MAGIC, sizeof MAGIC);
-        header.checksum = XXH3_64bits(&header, offsetof(Header, checksum));
-        status = keep_or_empty(cache, &header, err);
+        MotionTable table = {.file = cache->descriptor,
+                             .name = name_of(cache),
+                             .log = log,
+                             .options = options,
+                             .extent = model->config.data.extent,
+                             .count = (size_t)count,
+                             .block = cache->block};
+        status = motion_table_open(&table, &write_error, err);
     }
     if (status != STATUS_OK) motion_cache_close(cache);
+    else if (write_error) stop_writing(cache, write_error);
     return status;
 }
 
 // ---- records
 
-static off_t place_of(const MotionCache *cache, VideoFrame of) {
-    return (off_t)(HEADER_BYTES + (cache->first_row[of.episode] + (size_t)of.frame) * cache->slot);
+// The block of the frame's episode; NULL: the file has no slot for the frame.
+static const MotionBlock *block_of(const MotionCache *cache, VideoFrame of) {
+    const MotionBlock *block = cache->is_open ? &cache->block[of.episode] : NULL;
+    return block && block->at && of.frame < block->frames ? block : NULL;
+}
+
+static off_t place_of(const MotionBlock *block, VideoFrame of) {
+    return (off_t)(block->at + (size_t)of.frame * block->slot);
 }
 
 static char *reserve(MotionCache *cache, size_t bytes) {
@@ -139,9 +122,8 @@ static char *reserve(MotionCache *cache, size_t bytes) {
     return buffer->bytes;
 }
 
-// The checksum covers the key too, so that records of a process with other data or options are never accepted.
-static uint64_t checksum_of(const MotionCache *cache, const char *record, size_t bytes) {
-    return XXH3_64bits_withSeed(record + sizeof(uint64_t), bytes - sizeof(uint64_t), cache->key);
+static uint64_t checksum_of(const char *record, size_t bytes) {
+    return XXH3_64bits(record + sizeof(uint64_t), bytes - sizeof(uint64_t));
 }
 
 // A field whose arrays follow a record.
@@ -151,24 +133,35 @@ static MotionField field_in(char *bytes, size_t points) {
 
 // Reads a record into the buffer; false if it is missing or damaged.
 static bool find_record(MotionCache *cache, VideoFrame of, MotionRecord *out) {
-    char *bytes = cache->is_open ? reserve(cache, cache->slot) : NULL;
-    ssize_t got = bytes ? pread(cache->descriptor, bytes, cache->slot, place_of(cache, of)) : 0;
+    const MotionBlock *block = block_of(cache, of);
+    char *bytes = block ? reserve(cache, block->slot) : NULL;
+    ssize_t got = bytes ? pread(cache->descriptor, bytes, block->slot, place_of(block, of)) : 0;
     if (got < (ssize_t)sizeof *out) return false;
-    static const MotionRecord never;
     memcpy(out, bytes, sizeof *out);
-    if (!memcmp(out, &never, sizeof never)) return false;
-    size_t size = record_bytes(out->points, (size_t)out->frames * out->flag_bytes);
-    bool whole = out->frames <= GNN_MAX_SETS && size <= (size_t)got && checksum_of(cache, bytes, size) == out->checksum;
-    if (whole && out->episode == of.episode && out->frame == of.frame) return true;
+    if (out->key != block->key) return false;
+    bool fits = out->frames <= GNN_MAX_SETS && out->flag_bytes <= block->slot;
+    size_t size = fits ? record_bytes(out->points, (size_t)out->frames * out->flag_bytes) : SIZE_MAX;
+    bool whole = size <= (size_t)got && checksum_of(bytes, size) == out->checksum;
+    if (whole && out->frame == of.frame) return true;
     log_note(cache->log, "%s: the motion at episode %d, frame %d is damaged; it is measured again", name_of(cache),
              of.episode, of.frame);
     return false;
 }
 
+// Writes a record's arrays, then what is before them, so that a record that was cut short is missing.
+static void write_record(MotionCache *cache, const char *bytes, size_t size, off_t at) {
+    size_t head = sizeof(MotionRecord), rest = size - head;
+    errno = ENOSPC; // for a write that is cut short
+    if (pwrite(cache->descriptor, bytes + head, rest, at + (off_t)head) != (ssize_t)rest ||
+        pwrite(cache->descriptor, bytes, head, at) != (ssize_t)head)
+        stop_writing(cache, errno);
+}
+
 // Writes a field and flags as a record into the buffer, and into the file if there is one.
 static Status keep_record(MotionCache *cache, VideoFrame of, const MotionSeen *seen, MotionRecord *out, Error *err) {
     const MotionField *field = &seen->field;
-    *out = (MotionRecord){.episode = of.episode,
+    const MotionBlock *block = block_of(cache, of);
+    *out = (MotionRecord){.key = block ? block->key : 0,
                           .frame = of.frame,
                           .points = (uint32_t)field->count,
                           .frames = (uint32_t)seen->frames,
@@ -181,11 +174,9 @@ static Status keep_record(MotionCache *cache, VideoFrame of, const MotionSeen *s
     memcpy(bytes, out, sizeof *out);
     if (numbers) memcpy(bytes + sizeof *out, field->position, numbers); // one block
     if (flags) memcpy(bytes + sizeof *out + numbers, seen->moving, flags);
-    out->checksum = checksum_of(cache, bytes, size);
+    out->checksum = checksum_of(bytes, size);
     memcpy(bytes, out, sizeof *out);
-    if (!cache->is_open) return STATUS_OK;
-    ssize_t put = pwrite(cache->descriptor, bytes, size, place_of(cache, of));
-    if (put != (ssize_t)size) stop_keeping(cache, put < 0 ? errno : ENOSPC);
+    if (block && !cache->is_full) write_record(cache, bytes, size, place_of(block, of));
     return STATUS_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "encoder/unproject.h"
 #include "model/lengths.h"
 #include "nn/backend.h"
+#include "train/motion_episodes.h"
 #include "train/schedule.h"
 
 #include <math.h>
@@ -232,49 +233,20 @@ Status trainer_resume_weights(Trainer *t, const char *path, Error *err) {
 
 // ---- the motion in the data
 
-// Hashes names, cameras and times, and size and modification time of the files.
-static uint64_t hash_of_data(const Trainer *t) {
-    const TrainData *data = &t->data;
-    DataRecord record;
-    data_record_make(data->dataset, &record);
-    uint64_t hash = XXH3_64bits(record.names, DATA_HASH_SIZE);
-    const char *pieces[] = {record.lengths, record.cameras, record.times, record.headers};
-    for (int i = 0; i < 4; i++) hash = XXH3_64bits_withSeed(pieces[i], DATA_HASH_SIZE, hash);
-    const char *last = NULL;
-    struct stat info;
-    bool there = false;
-    for (int e = 0; e < dataset_episode_count(data->dataset); e++) {
-        const char *file = dataset_episode(data->dataset, e)->file;
-        if (file != last) there = stat(file, &info) == 0;
-        last = file;
-        if (!there) continue;
-        const int64_t of[] = {info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
-        hash = XXH3_64bits_withSeed(of, sizeof of, hash);
-    }
-    return hash;
-}
-
 Status trainer_open_motion(Trainer *t, Error *err) {
-    const TrainData *data = &t->data;
-    int episodes = dataset_episode_count(data->dataset);
-    int *frames = malloc(((size_t)episodes + 1) * sizeof *frames);
-    if (!frames) return error_set(err, STATUS_FAILED, "out of memory for %d episodes", episodes);
-    MotionSource source = {episodes, frames, 0, hash_of_data(t)};
-    for (int e = 0; e < episodes; e++) frames[e] = dataset_episode(data->dataset, e)->F;
-    for (int i = 0; i < data->episode_count; i++) {
-        const EpisodeInfo *info = dataset_episode(data->dataset, data->episodes[i].episode);
-        size_t pixels = (size_t)data->episodes[i].input_view_count * (size_t)info->H * (size_t)info->W;
-        if (pixels > source.pixels) source.pixels = pixels;
-    }
+    MotionEpisode *episodes = NULL;
     char path[FILE_PATH_SIZE];
     bool kept = !t->options->dry_run;
+    int count = dataset_episode_count(t->data.dataset);
     Status status = kept ? file_join(path, sizeof path, t->folder.path, "motion.bin", err) : STATUS_OK;
-    // Rank 0 makes the file, or empties one of other data, before the others open it.
+    if (status == STATUS_OK) status = motion_episodes(&t->data, &episodes, err);
+    // Rank 0 makes the file, or gives new episodes their places in it, before the others open it.
     if (status == STATUS_OK) status = ranks_first_begin(t->ranks, err);
     if (status == STATUS_OK)
-        status = motion_cache_open(&t->workspace.motion, kept ? path : NULL, t->model, &source, t->options->log, err);
+        status = motion_cache_open(&t->workspace.motion, kept ? path : NULL, t->model, count, episodes, t->options->log,
+                                   err);
     if (status == STATUS_OK) status = ranks_first_end(t->ranks, err);
-    free(frames);
+    free(episodes);
     return status;
 }
 
