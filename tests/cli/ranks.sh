@@ -16,6 +16,14 @@ close_to "$folder/one" "$folder/two" || fail "two ranks differ from one: $(losse
 grep -q '"ranks":2' "$folder/two/metrics.jsonl" || fail "the log does not tell the number of ranks"
 [ "$(wc -l <"$folder/two/metrics.jsonl")" = 5 ] || fail "each line once expected: $(cat "$folder/two/metrics.jsonl")"
 
+# Data that have grown, and the motion of the run before: rank 0 makes room for the new episodes.
+expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_more.h5" --split train:2,val:0,test:0 --frames 6 -o "$folder/more.h5"
+printf 'data.h5\nmore.h5\n' >"$folder/list.txt"
+mkdir "$folder/grown2" && cp "$folder/one/motion.bin" "$folder/grown2"
+expect 0 "" "*" "$VPD" ${run/-d $data/-d $folder/list.txt} -o "$folder/grown1"
+expect 0 "" "*" ranks 2 "$VPD" ${run/-d $data/-d $folder/list.txt} -o "$folder/grown2"
+close_to "$folder/grown1" "$folder/grown2" || fail "two ranks on more data: $(losses "$folder/grown1" | diff - <(losses "$folder/grown2"))"
+
 # Gradients that are sent in bf16: the same bits with the same number of ranks; rounding alone to f32.
 for n in 2 4; do
   for turn in a b; do expect 0 "" "*" ranks $n "$VPD" $run -o "$folder/bf16$n$turn" --set train.sum_precision=bf16 --set train.batch=4; done
