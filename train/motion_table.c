@@ -158,7 +158,7 @@ static uint64_t place_blocks(const MotionTable *t, const Header *old, uint64_t e
     return table;
 }
 
-// Writes a table of all blocks, then the header that names it.
+// Writes a table of all blocks, then the header that names it. The last sync is for processes of other machines.
 static bool write_table(const MotionTable *t, Entry *entry, size_t entries, uint64_t at) {
     Header header = {.options = t->options, .extent = t->extent, .table = at, .entries = entries};
     size_t bytes = entries * sizeof *entry;
@@ -168,7 +168,8 @@ static bool write_table(const MotionTable *t, Entry *entry, size_t entries, uint
     memcpy(header.magic, MAGIC, sizeof MAGIC);
     header.table_checksum = XXH3_64bits(entry, bytes);
     header.checksum = checksum_of(&header);
-    return write_all(t->file, entry, bytes, at) && sync_file(t->file) && write_all(t->file, &header, sizeof header, 0);
+    return write_all(t->file, entry, bytes, at) && sync_file(t->file) &&
+           write_all(t->file, &header, sizeof header, 0) && sync_file(t->file);
 }
 
 static Status add_blocks(const MotionTable *t, const Found *found, size_t wanted, int *write_error, Error *err) {
