@@ -181,6 +181,7 @@ static void files_come_and_go(void **state) {
     assert_true(said(f, "") && found(f, "") == 2 * FILE_RECORDS);
     // One more, before the others.
     write_file(f, "A.h5", FRAMES, SIDE);
+    run_in(f, "touch -d 2003-02-03 data/A.h5");
     open_data(f, f->data);
     assert_true(said(f, "motion.bin: motion of 4 of 6 episodes is kept, that of the others is measured"));
     assert_true(found(f, "") == 2 * FILE_RECORDS && found(f, "/A.h5") == 0);
@@ -210,7 +211,7 @@ static void only_what_was_touched_is_measured(void **state) {
     fill(f);
     off_t first = size_of(f->path);
     for (int i = 0; i < 20; i++) {
-        run_in(f, i % 2 ? "touch -d '2003-01-01 12:00:00.001' data/a.h5" : "touch -d 2003-01-01 data/a.h5");
+        run_in(f, i % 2 ? "touch -d '2003-01-01 00:00:00.001' data/a.h5" : "touch -d 2003-01-01 data/a.h5");
         open_data(f, f->data);
         assert_true(said(f, "motion of 2 of 4 episodes is kept"));
         assert_true(found(f, "/a.h5") == 0 && found(f, "/b.h5") == FILE_RECORDS);
