@@ -29,7 +29,7 @@ typedef struct Work {
     SimValues values, loose; // of the simulation, and of bodies that only go out of each other
     Sim *sim;
     size_t steps;                // of a frame
-    size_t *first;               // (bodies+1) corners of body b are particles first[b] to first[b+1]
+    size_t *first;               // (bodies+1) corners and points of body b are particles first[b] to first[b+1]
     double *kg;                  // (bodies)
     size_t *whole;               // (bodies) the body that one is a part of; itself
     double *seen;                // (N,3) where the corners are at the present, as seen: SIM_REST
@@ -56,9 +56,9 @@ static void work_free(Work *w) {
 
 // Room for hulls of all corners that there may be.
 static bool work_make(Work *w, const AnalyticScene *scene) {
-    const size_t B = scene->bodies, N = B * HULL_POINTS;
+    const size_t B = scene->bodies, N = B * (HULL_POINTS + RIGID_POINTS);
     bool good = true;
-    *w = (Work){.scene = scene, .model = {.scenes = 1, .planes = scene->planes, .materials = B + 1}};
+    *w = (Work){.scene = scene, .model = {.scenes = 1, .planes = scene->planes, .materials = B + 2}};
     w->first = allocate(B + 1, sizeof(size_t), &good);
     w->kg = allocate(B, sizeof(double), &good);
     w->whole = allocate(B, sizeof(size_t), &good);
@@ -76,7 +76,7 @@ static bool work_make(Work *w, const AnalyticScene *scene) {
     for (int k = 0; k < 2; k++) {
         both[k]->of[SIM_GRAVITY] = allocate(3, sizeof(double), &good);
         both[k]->of[SIM_MASS] = allocate(N, sizeof(double), &good);
-        for (int v = SIM_CONTACT_KE; v <= SIM_CONTACT_MU; v++) both[k]->of[v] = allocate(B + 1, sizeof(double), &good);
+        for (int v = SIM_CONTACT_KE; v <= SIM_CONTACT_MU; v++) both[k]->of[v] = allocate(B + 2, sizeof(double), &good);
     }
     w->seen = w->values.of[SIM_REST] = w->loose.of[SIM_REST] = allocate(N, 3 * sizeof(double), &good);
     return good;
@@ -126,18 +126,20 @@ static Status add_hull(Work *w, size_t b, Hull *hull, int32_t *solids, Error *er
     refine(hull);
     memcpy(x, hull->corner, hull->corners * sizeof *hull->corner);
     const Mesh mesh = {.N = hull->corners, .F = hull->triangles, .position = x, .triangle = hull->triangle[0]};
-    Status status = rigid_mass(&mesh, DENSITY, 0, mass, w->inertia + N, err);
+    RigidPoints points = {0};
+    Status status = rigid_mass(&mesh, DENSITY, 0, mass, told ? NULL : w->inertia + N, &points, err);
     if (status == STATUS_BAD_INPUT) return STATUS_OK; // too flat
-    for (size_t p = 0; p < hull->corners; p++) {
+    memcpy(x + 3 * hull->corners, points.at, points.count * sizeof *points.at);
+    for (size_t p = 0; p < hull->corners + points.count; p++) {
         w->body[N + p] = *solids;
         w->fixed[N + p] = told;
         w->rigid[N + p] = told ? -1 : (int32_t)w->model.rigids;
-        w->material[N + p] = (int32_t)b + 1;
+        w->material[N + p] = (int32_t)(p < hull->corners ? b : w->scene->bodies) + 1;
         w->kg[b] += mass[p];
     }
     for (size_t i = 0; i < 3 * hull->triangles; i++)
         w->face[3 * w->model.faces + i] = hull->triangle[i / 3][i % 3] + (int32_t)N;
-    w->model.particles += hull->corners;
+    w->model.particles += hull->corners + points.count;
     w->model.faces += hull->triangles;
     w->model.rigids += !told;
     *solids += 1;
@@ -219,6 +221,7 @@ static Status open(Work *w, Error *err) {
     if (!contacts) return error_no_memory(err, "%zu bodies", w->scene->bodies);
     for (size_t k = 0; k < m->materials; k++)
         contacts[k] = (SimMaterial){w->scene->contact.margin, w->scene->contact.fade};
+    contacts[m->materials - 1].margin = SIM_NO_CONTACT; // of points inside
     m->fixed = w->fixed, m->material = w->material, m->plane = w->plane, m->contacts = contacts;
     m->face = w->face, m->body = w->body, m->rigid = w->rigid, m->inertia = w->inertia;
     choose_steps(w);

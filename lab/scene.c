@@ -176,6 +176,12 @@ static Status read_parts(const ArgumentReader *reader, SceneHead *head) {
     return status;
 }
 
+static bool any_hidden(const SceneHead *head) {
+    size_t hidden = 0;
+    for (size_t i = 0; i < head->part_count; i++) hidden += head->part[i].hidden;
+    return hidden > 0;
+}
+
 // ---- all of it
 
 static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimScene *out) {
@@ -186,8 +192,8 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     if (status == STATUS_OK) status = read_parts(reader, &head);
     if (status == STATUS_OK) status = scene_read_joints(reader, &head);
     out->model.scenes = 1;
-    // Points of joints have a material that touches nothing.
-    out->model.materials = head.contact_count + (head.contact_count && head.joint_count);
+    // Hidden points have a material that touches nothing.
+    out->model.materials = head.contact_count + (head.contact_count && any_hidden(&head));
     out->model.damping = head.damping ? SIM_DAMPING_VELOCITY : SIM_DAMPING_STRAIN;
     out->model.dt = out->frame_time / (double)(out->substeps ? out->substeps : 1);
     if (status == STATUS_OK) status = scene_fill(reader, &head);
@@ -195,7 +201,7 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     if (status == STATUS_OK) status = scene_read_values(reader, &head);
     if (status == STATUS_OK) status = scene_read_drives(reader, &head);
     if (status == STATUS_OK) status = scene_read_picture(reader, &head);
-    for (size_t i = 0; i < head.part_count; i++) mesh_free(&head.part[i].mesh);
+    for (size_t i = 0; i < head.part_count; i++) part_free(head.part + i);
     free(head.part);
     free(head.contact);
     free(head.control);

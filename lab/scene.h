@@ -15,7 +15,7 @@ enum { SCENE_NAME_SIZE = 128, SCENE_OBJECTS_MAX = 1000, SCENE_CAMERAS_MAX = 1000
 typedef struct SceneObject {
     char name[SCENE_NAME_SIZE];
     size_t particle, particles, spring, springs, tet, tets, hinge, hinges, face, faces; // first, and how many
-    size_t joint_points; // the last of its particles, which lie in no face
+    size_t hidden; // the last of its particles, which lie in no face, touch nothing and are not drawn
     uint8_t colour[3];
     bool rigid;                // moves as one piece
     bool smooth;               // is drawn with normals of vertices, not of faces
@@ -23,7 +23,7 @@ typedef struct SceneObject {
 } SceneObject;
 
 // Particles of its shape, which are its first.
-static inline size_t scene_own_particles(const SceneObject *object) { return object->particles - object->joint_points; }
+static inline size_t scene_own_particles(const SceneObject *object) { return object->particles - object->hidden; }
 
 // Rows of a value that belong to an object: how many, and the first. 0: it is no value of particles or elements.
 size_t scene_value_rows(const SceneObject *object, SimValue value, size_t *first);

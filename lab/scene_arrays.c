@@ -25,7 +25,7 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
         size_t inner = 0;
         for (size_t e = 0; e < edge_count[p]; e++) inner += edges[p][e].count == 2;
         object->particle = m->particles, object->particles = part->mesh.N;
-        object->joint_points = part->joint_points;
+        object->hidden = part->hidden;
         object->spring = m->springs, object->springs = rigid ? 0 : part->mesh.S + edge_count[p];
         object->tet = m->tets, object->tets = rigid ? 0 : part->mesh.T;
         object->hinge = m->hinges, object->hinges = part->has_bending ? inner : 0;
@@ -101,9 +101,9 @@ static Status fill_particles(const ArgumentReader *reader, SimScene *scene, cons
             centre[c] += mass[i] * rest[3 * i + (size_t)c];
         }
         total += mass[i];
-        const bool of_joint = i >= object->particles - object->joint_points && scene->model.materials;
+        const bool hidden = i >= scene_own_particles(object) && scene->model.materials;
         ((int32_t *)scene->model.material)[object->particle + i] =
-            of_joint ? (int32_t)scene->model.materials - 1 : part->material;
+            hidden ? (int32_t)scene->model.materials - 1 : part->material;
     }
     // v + spin x (x - centre); fixed particles stay. The centre is that before the section `values`, as fits need it:
     // the derivative by a mass is that of the mass alone.
@@ -245,7 +245,7 @@ static void fill_rigid(SimScene *scene) {
 
 static void fill_contacts(const SceneHead *head) {
     double *const *of = head->scene->values.of;
-    if (head->scene->model.materials > head->contact_count) // of points of joints
+    if (head->scene->model.materials > head->contact_count) // of hidden points
         ((SimMaterial *)head->scene->model.contacts)[head->contact_count].margin = SIM_NO_CONTACT;
     for (size_t i = 0; i < head->contact_count; i++) {
         const SceneContact *contact = head->contact + i;

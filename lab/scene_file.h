@@ -37,12 +37,15 @@ typedef struct Part {
     char contact[ARGUMENT_NAME_SIZE];
     double colour[3];
     bool has_colour;
-    int material;        // number of the contact
-    size_t joint_points; // the last vertices of the mesh, which joints have added
+    int material;       // number of the contact
+    size_t hidden;      // the last vertices of the mesh, of rigid_mass and of joints
+    double *kg, *share; // (weighed) of a rigid solid's first vertices; NULL: it is none
+    size_t weighed;
 } Part;
 
-// The mesh and the properties of one entry of `objects`; mesh_free(&out->mesh) also after an error.
+// The mesh and the properties of one entry of `objects`; part_free also after an error.
 Status part_read(const ArgumentReader *reader, const YamlNode *node, Part *out);
+void part_free(Part *part);
 
 // x turned about the part's axis by so many radians.
 void part_turn(const Part *part, double angle, const double x[3], double out[3]);

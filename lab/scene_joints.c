@@ -159,7 +159,7 @@ static Status add_point(const ArgumentReader *reader, Part *part, const double a
     for (int c = 0; c < 3; c++) from[c] = at[c] - part->position[c];
     part_turn(part, -part->angle, from, own);
     *out = (int32_t)part->mesh.N;
-    part->joint_points++;
+    part->hidden++;
     return mesh_add_vertex(&part->mesh, own, reader->err);
 }
 

@@ -348,12 +348,37 @@ static Status check_mass(const ArgumentReader *reader, const Part *part) {
     return STATUS_OK;
 }
 
+// Masses of a rigid solid, and the points inside it that hold its inertia where its vertices cannot.
+static Status weigh(const ArgumentReader *reader, Part *part) {
+    const size_t room = part->mesh.N + RIGID_POINTS;
+    RigidPoints points = {0};
+    Error why;
+    part->kg = calloc(room, sizeof *part->kg);
+    part->share = calloc(room, sizeof *part->share);
+    if (!part->kg || !part->share) return scene_no_memory(reader);
+    Status status = rigid_mass(&part->mesh, part->density, part->has_mass ? part->mass : 0, part->kg,
+                               part_is_fixed(part) ? NULL : part->share, &points, &why);
+    if (status != STATUS_OK) return argument_error(reader, part->node, "%s: rigid: %s", part->node->key, why.text);
+    for (size_t k = 0; k < points.count && status == STATUS_OK; k++)
+        status = mesh_add_vertex(&part->mesh, points.at[k], reader->err);
+    part->hidden = points.count;
+    part->weighed = part->mesh.N;
+    return status;
+}
+
 Status part_read(const ArgumentReader *reader, const YamlNode *node, Part *out) {
     *out = (Part){.node = node};
     const ArgumentGroup group = {TABLE(object_arguments), out};
     Status status = arguments_read(reader, node, &group, 1, NULL);
     if (status == STATUS_OK) status = check_material(reader, out);
-    return status == STATUS_OK ? check_mass(reader, out) : status;
+    if (status == STATUS_OK) status = check_mass(reader, out);
+    return status == STATUS_OK && out->rigid && (out->mesh.T || out->mesh.F) ? weigh(reader, out) : status;
+}
+
+void part_free(Part *part) {
+    mesh_free(&part->mesh);
+    free(part->kg);
+    free(part->share);
 }
 
 // ---- fixed particles: all, a list of their numbers, or a box in the shape's own coordinates
@@ -409,15 +434,9 @@ Status part_fixed(const ArgumentReader *reader, const Part *part, uint8_t *fixed
 // ---- masses: a quarter of each tet's, a third of each triangle's, else equal shares
 
 // Points of joints have no part in it, but the simulator's particles have a mass above 0.
-static Status rigid_masses(const ArgumentReader *reader, const Part *part, double *mass, double *share) {
-    Error why;
-    Mesh solid = part->mesh;
-    const double total = part->has_mass ? part->mass : 0;
-    solid.N -= part->joint_points;
-    const Status status = rigid_mass(&solid, part->density, total, mass, share, &why);
-    for (size_t i = solid.N; i < part->mesh.N && status == STATUS_OK; i++) mass[i] = NO_MASS * mass[0];
-    return status == STATUS_OK ? status
-                               : argument_error(reader, part->node, "%s: rigid: %s", part->node->key, why.text);
+static void rigid_masses(const Part *part, double *mass, double *share) {
+    for (size_t i = 0; i < part->mesh.N; i++) mass[i] = i < part->weighed ? part->kg[i] : NO_MASS * part->kg[0];
+    for (size_t i = 0; i < part->weighed && share; i++) share[i] = part->share[i];
 }
 
 static Status plain_masses(const ArgumentReader *reader, const Part *part, double *mass) {
@@ -436,9 +455,10 @@ static Status plain_masses(const ArgumentReader *reader, const Part *part, doubl
 
 Status part_masses(const ArgumentReader *reader, const Part *part, double *mass, double *share) {
     const Mesh *m = &part->mesh;
-    const bool filled = part->rigid && (m->T || m->F);
+    Status status = STATUS_OK;
     for (size_t i = 0; i < m->N && share; i++) share[i] = 1;
-    Status status = filled ? rigid_masses(reader, part, mass, share) : plain_masses(reader, part, mass);
+    if (part->kg) rigid_masses(part, mass, share);
+    else status = plain_masses(reader, part, mass);
     for (size_t i = 0; i < m->N && status == STATUS_OK; i++)
         if (!(mass[i] > 0) || !isfinite(mass[i]))
             status =

@@ -61,6 +61,15 @@ static Status read_row(const ArgumentReader *reader, const YamlNode *node, const
     return STATUS_OK;
 }
 
+static Status wrong_rows(const ArgumentReader *reader, const SceneObject *object, const YamlNode *node, bool particles,
+                         size_t rows) {
+    char hidden[64] = "";
+    if (particles && object->hidden)
+        snprintf(hidden, sizeof hidden, "; the last %zu are of hidden points", object->hidden);
+    return argument_error(reader, node, "%s: expected a list of %zu rows, or of a number by which %zu can be divided%s",
+                          node->key, rows, rows, hidden);
+}
+
 static Status read_value(const ArgumentReader *reader, SimScene *scene, const SceneObject *object,
                          const YamlNode *node) {
     SimValue value = SIM_VALUES;
@@ -70,9 +79,7 @@ static Status read_value(const ArgumentReader *reader, SimScene *scene, const Sc
     const SimValueInfo *info = sim_value_info + value;
     const size_t rows = scene_value_rows(object, value, &first);
     if (node->kind != YAML_LIST || !node->count || rows % node->count)
-        return argument_error(reader, node,
-                              "%s: expected a list of %zu rows, or of a number by which %zu can be divided", node->key,
-                              rows, rows);
+        return wrong_rows(reader, object, node, info->per == SIM_PER_PARTICLE, rows);
     for (const YamlNode *entry = node->child; entry && status == STATUS_OK; entry = entry->next) {
         double numbers[3];
         status = read_row(reader, entry, info, numbers);

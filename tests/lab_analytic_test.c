@@ -103,6 +103,26 @@ static void test_rest(void **state) {
     }
 }
 
+// The hull of a disc has its corners at the rims alone, which cannot hold its inertia.
+static void test_disc(void **state) {
+    World *w = world(1);
+    double at[3];
+    (void)state;
+    put_box(w, 0, V(0, 0, 0.3), V(1, 1, 1), V(0, 0, 0), 0);
+    for (size_t i = 0; i < POINTS; i++) {
+        const double turn = 2 * M_PI * (double)(i / 2) / (POINTS / 2);
+        const double x[3] = {0.2 * cos(turn), 0.2 * sin(turn), 0.3 + 0.05 * (double)(i % 2)};
+        memcpy(w->now[0] + 3 * i, x, sizeof x);
+        memcpy(w->before[0] + 3 * i, x, sizeof x);
+    }
+    simulate(w);
+    assert_true(w->solid[0]);
+    middle_at(w, 0, FRAMES, at);
+    assert_close(at[2], 0, 1e-3, 0); // its underside's
+    assert_close(w->motion[FRAMES - 1][0][10], 1, 1e-5, 0);
+    free(w);
+}
+
 // Friction stops what slides, after v^2 / (2 mu g).
 static void test_sliding(void **state) {
     (void)state;
@@ -225,9 +245,10 @@ static void test_flat(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flight),    cmocka_unit_test(test_rest), cmocka_unit_test(test_sliding),
-        cmocka_unit_test(test_collision), cmocka_unit_test(test_told), cmocka_unit_test(test_inside),
-        cmocka_unit_test(test_hard),      cmocka_unit_test(test_part), cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_flight),  cmocka_unit_test(test_disc),      cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_sliding), cmocka_unit_test(test_collision), cmocka_unit_test(test_told),
+        cmocka_unit_test(test_inside),  cmocka_unit_test(test_hard),      cmocka_unit_test(test_part),
+        cmocka_unit_test(test_flat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

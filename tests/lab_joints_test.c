@@ -83,8 +83,8 @@ static void test_hinge(void **state) {
                     "k_e: "
                     "1e6, k_d: 0}}\nvalues: {bar: {velocity: [[0, 0, 0]]}}\ncontrols: [{object: bar, force: [0, 2, 0], "
                     "to: 20}]\ngravity: [0, 0, 0]\n");
-    assert_int_equal(m.scene.objects[0].joint_points, 10); // the post holds the bar's two points, and has an arm
-    assert_int_equal(m.scene.objects[1].joint_points, 3);
+    assert_int_equal(m.scene.objects[0].hidden, 10); // the post holds the bar's two points, and has an arm
+    assert_int_equal(m.scene.objects[1].hidden, 3);
     assert_int_equal(m.scene.joint_springs, 8);
     assert_int_equal(m.scene.model.hinges, 1);
     for (size_t f = 0; f < m.frames; f++)
@@ -180,7 +180,7 @@ static void test_record(void **state) {
     for (size_t o = 0; o < 4; o++) {
         const SceneObject *object = scene.objects + o;
         for (size_t i = 0; i < object->particles; i++) {
-            const bool joint = i + object->joint_points >= object->particles;
+            const bool joint = i + object->hidden >= object->particles;
             const size_t at = object->particle + i;
             assert_true((file.sets[0].radius[at] == 0) == joint);
             for (size_t k = 0; k <= file.steps && joint; k++)

@@ -22,14 +22,13 @@ static inline SimScene movie_parse(const char *text) {
     return scene;
 }
 
-// Its time step has to be below the stable bound.
-static inline void movie_play(Movie *m, const char *text) {
+// Of m->scene. Its time step has to be below the stable bound.
+static inline void movie_run(Movie *m, const char *isa) {
     Error err;
     Sim *sim;
-    m->scene = movie_parse(text);
     SimRun run = scene_run(&m->scene);
     SimOptions options = scene_options(&m->scene);
-    options.threads = 1;
+    options.threads = 1, options.isa = isa;
     m->frames = sim_frames(&run);
     m->row = 3 * m->scene.model.particles;
     m->position = malloc(m->frames * m->row * sizeof(double));
@@ -42,6 +41,11 @@ static inline void movie_play(Movie *m, const char *text) {
     assert_status_ok(sim_set(sim, &m->scene.values, &err), err);
     assert_status_ok(sim_rollout(sim, &run, &err), err);
     sim_close(sim);
+}
+
+static inline void movie_play(Movie *m, const char *text) {
+    m->scene = movie_parse(text);
+    movie_run(m, NULL);
 }
 
 // Between two half planes through p[2] and p[3], by the components of p[0] and p[1] across that line.
@@ -111,14 +115,18 @@ static inline void movie_refused(const char *text, const char *words) {
 }
 
 // All gradients of the scene agree with differences.
-static inline void movie_check_gradients(const char *text) {
-    SimScene scene = movie_parse(text);
+static inline void movie_check_scene(const SimScene *scene) {
     Gradcheck out;
     Error err;
-    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
+    assert_status_ok(gradcheck_run(scene, &(SimOptions){.threads = 1}, &out, &err), err);
     for (size_t i = 0; i < out.rows; i++)
         if (out.row[i].verdict != GRADCHECK_RIGHT)
             fail_msg("%s: %g, error %g", sim_value_info[out.row[i].value].name, out.row[i].adjoint, out.row[i].error);
+}
+
+static inline void movie_check_gradients(const char *text) {
+    SimScene scene = movie_parse(text);
+    movie_check_scene(&scene);
     scene_free(&scene);
 }
 

@@ -11,7 +11,7 @@ typedef struct Body { // mass, centre, and second moment (3,3) about it
     double mass, centre[3], second[9];
 } Body;
 
-// What the masses and shares make.
+// What the masses and shares of vertices make.
 static Body body_of(const Mesh *mesh, const double *mass, const double *share) {
     Body out = {0};
     for (size_t i = 0; i < mesh->N; i++) out.mass += mass[i];
@@ -23,11 +23,18 @@ static Body body_of(const Mesh *mesh, const double *mass, const double *share) {
     return out;
 }
 
+// Vertices that hold the inertia alone.
+static void weigh(const Mesh *mesh, double density, double total, double *mass, double *share) {
+    RigidPoints points;
+    Error err;
+    assert_true(mesh->N + RIGID_POINTS <= MOST);
+    assert_status_ok(rigid_mass(mesh, density, total, mass, share, &points, &err), err);
+    assert_int_equal(points.count, 0);
+}
+
 static Body body_by(const Mesh *mesh, double density, double total) {
     double mass[MOST], share[MOST];
-    Error err;
-    assert_true(mesh->N <= MOST);
-    assert_status_ok(rigid_mass(mesh, density, total, mass, share, &err), err);
+    weigh(mesh, density, total, mass, share);
     return body_of(mesh, mass, share);
 }
 
@@ -133,18 +140,18 @@ static void test_box(void **state) {
 // All corners of a box are alike, whichever way its faces are cut; so are those of a tetrahedron.
 static void test_alike(void **state) {
     Mesh cell = box((double[]){1, 2, 0.1}, 1, 1, 1), surface = surface_of(&cell), tet = {0};
-    double mass[8], share[8];
+    double mass[8 + RIGID_POINTS], share[8 + RIGID_POINTS];
     Error err;
     (void)state;
-    assert_status_ok(rigid_mass(&cell, 1, 0, mass, share, &err), err);
+    weigh(&cell, 1, 0, mass, share);
     for (int i = 0; i < 8; i++) assert_close(share[i], 1.0 / 3, 0, 1e-12);
-    assert_status_ok(rigid_mass(&surface, 1, 4, mass, share, &err), err);
+    weigh(&surface, 1, 4, mass, share);
     for (int i = 0; i < 8; i++) assert_close(share[i], 1.0 / 3, 0, 1e-12);
     for (int i = 0; i < 8; i++) assert_close(mass[i], 0.5, 0, 1e-12);
     for (int i = 0; i < 4; i++)
         assert_status_ok(mesh_add_vertex(&tet, (double[]){i == 1, 3 * (i == 2), i == 3}, &err), err);
     assert_status_ok(mesh_add_tet(&tet, (int32_t[]){0, 1, 2, 3}, &err), err);
-    assert_status_ok(rigid_mass(&tet, 8, 0, mass, share, &err), err);
+    weigh(&tet, 8, 0, mass, share);
     for (int i = 0; i < 4; i++) assert_close(share[i], 0.2, 0, 1e-12);
     for (int i = 0; i < 4; i++) assert_close(mass[i], 1, 0, 1e-12);
     mesh_free(&cell);
@@ -183,9 +190,8 @@ static void test_corner_piece(void **state) {
 static void test_poses(void **state) {
     Mesh solid = corner_piece(), surface = surface_of(&solid);
     double mass[2][MOST], share[2][MOST];
-    Error err;
     (void)state;
-    assert_status_ok(rigid_mass(&solid, 1, 0, mass[0], share[0], &err), err);
+    weigh(&solid, 1, 0, mass[0], share[0]);
     for (size_t i = 0; i < solid.N; i++) {
         double *x = solid.position + 3 * i;
         const double from[3] = {x[0], 0.01 * x[1], 3 * x[2]};
@@ -194,7 +200,7 @@ static void test_poses(void **state) {
         x[2] = 0.48 * from[0] + 0.64 * from[1] + 0.6 * from[2];
     }
     const Body exact = quadrature(&solid);
-    assert_status_ok(rigid_mass(&solid, 1, 0, mass[1], share[1], &err), err);
+    weigh(&solid, 1, 0, mass[1], share[1]);
     const Body moved = body_of(&solid, mass[1], share[1]);
     assert_close(apart(&moved, &exact), 0, 1e-10, 0); // coordinates of 100 are rounded to 1e-14
     for (size_t i = 0; i < solid.N; i++) assert_close(share[1][i], share[0][i], 1e-8, 0);
@@ -244,7 +250,7 @@ static void test_pole(void **state) {
     Mesh surface = surface_of(&solid);
     double mass[MOST], share[MOST];
     const Body exact = quadrature(&solid);
-    assert_status_ok(rigid_mass(&surface, 1, 0, mass, share, &err), err);
+    weigh(&surface, 1, 0, mass, share);
     const Body outside = body_of(&surface, mass, share);
     assert_close(apart(&outside, &exact), 0, 1e-12, 0);
     for (size_t i = 0; i < surface.N; i++) assert_true(mass[i] > 0);
@@ -255,10 +261,9 @@ static void test_pole(void **state) {
 
 static void test_planted(void **state) {
     Mesh solid = box((double[]){1, 1, 1}, 2, 2, 2);
-    double mass[27], share[27];
-    Error err;
+    double mass[27 + RIGID_POINTS], share[27 + RIGID_POINTS];
     (void)state;
-    assert_status_ok(rigid_mass(&solid, 1, 0, mass, share, &err), err);
+    weigh(&solid, 1, 0, mass, share);
     for (int i = 0; i < 27; i++) share[i] = 1;
     const Body points = body_of(&solid, mass, share), exact = quadrature(&solid);
     assert_true(apart(&points, &exact) > 0.1);
@@ -281,21 +286,78 @@ static Mesh four_ways(void) {
     return out;
 }
 
-static void test_wrong(void **state) {
-    Mesh few = four_ways(), flat = {0};
-    double mass[8], share[8];
+// Tets whose vertices cannot hold their inertia get points that hold the rest; however far and skew, they are right.
+static void test_points(void **state) {
+    Mesh few = four_ways();
+    RigidPoints points;
     Error err;
     (void)state;
     assert_status_ok(mesh_check(&few, "few", &err), err);
-    assert_status_error(rigid_mass(&few, 1, 0, mass, share, &err), STATUS_BAD_INPUT, err,
-                        "its 8 vertices are too few for the body's inertia");
+    for (int pose = 0; pose < 2; pose++) {
+        double mass[8 + RIGID_POINTS], share[8 + RIGID_POINTS];
+        const Body exact = quadrature(&few);
+        assert_status_ok(rigid_mass(&few, 1, 0, mass, share, &points, &err), err);
+        assert_int_equal(points.count, RIGID_POINTS);
+        Mesh all = {0};
+        for (size_t k = 0; k < 12; k++)
+            assert_status_ok(mesh_add_vertex(&all, k < 8 ? few.position + 3 * k : points.at[k - 8], &err), err);
+        const Body held = body_of(&all, mass, share);
+        assert_close(apart(&held, &exact), 0, pose ? 1e-10 : 1e-14, 0);
+        for (int k = 0; k < 12; k++) assert_true(mass[k] > 0 && share[k] > 0 && share[k] < 4);
+        assert_status_ok(rigid_mass(&few, 1, 0, mass, NULL, NULL, &err), err); // the masses alone
+        const Body alone = body_of(&few, mass, share);
+        assert_close(alone.mass, exact.mass, 0, 1e-14);
+        for (int c = 0; c < 3; c++) assert_close(alone.centre[c], exact.centre[c], 1e-13, 0);
+        for (size_t i = 0; i < few.N; i++) {
+            double *x = few.position + 3 * i;
+            const double from[3] = {x[0], 0.01 * x[1], 3 * x[2]};
+            x[0] = 0.36 * from[0] + 0.48 * from[1] - 0.8 * from[2] + 100;
+            x[1] = -0.8 * from[0] + 0.6 * from[1] - 70;
+            x[2] = 0.48 * from[0] + 0.64 * from[1] + 0.6 * from[2];
+        }
+        mesh_free(&all);
+    }
+    mesh_free(&few);
+}
+
+// Two cubes, of which one is inside out: the smaller of 0.8^3 is taken from the other's volume.
+static Mesh half_inside_out(void) {
+    Mesh out = {0};
+    Error err;
+    for (int part = 0; part < 2; part++) {
+        Mesh solid = box((double[]){1 - 0.2 * part, 1 - 0.2 * part, 1 - 0.2 * part}, 1, 1, 1),
+             cube = surface_of(&solid);
+        for (size_t i = 0; i < cube.N; i++) {
+            const double *x = cube.position + 3 * i, moved[3] = {x[0] + 3 * part, x[1], x[2]};
+            assert_status_ok(mesh_add_vertex(&out, moved, &err), err);
+        }
+        for (size_t f = 0; f < cube.F; f++) {
+            const int32_t *v = cube.triangle + 3 * f, more = 8 * part;
+            assert_status_ok(
+                mesh_add_triangle(&out, (int32_t[]){more + v[part], more + v[1 - part], more + v[2]}, &err), err);
+        }
+        mesh_free(&solid);
+        mesh_free(&cube);
+    }
+    assert_status_ok(mesh_check_closed(&out, "cubes", &err), err);
+    return out;
+}
+
+static void test_wrong(void **state) {
+    Mesh flat = {0}, crossing = half_inside_out();
+    double mass[16 + RIGID_POINTS], share[16 + RIGID_POINTS];
+    RigidPoints points;
+    Error err;
+    (void)state;
     for (int i = 0; i < 3; i++) assert_status_ok(mesh_add_vertex(&flat, (double[]){i == 1, i == 2, 0}, &err), err);
     assert_status_ok(mesh_add_triangle(&flat, (int32_t[]){0, 1, 2}, &err), err);
     assert_status_ok(mesh_add_triangle(&flat, (int32_t[]){0, 2, 1}, &err), err);
-    assert_status_error(rigid_mass(&flat, 1, 0, mass, share, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(rigid_mass(&flat, 1, 0, mass, share, &points, &err), STATUS_BAD_INPUT, err,
                         "the surface encloses no volume");
-    mesh_free(&few);
+    assert_status_error(rigid_mass(&crossing, 1, 0, mass, share, &points, &err), STATUS_BAD_INPUT, err,
+                        "no solid has its centre and inertia");
     mesh_free(&flat);
+    mesh_free(&crossing);
 }
 
 static void test_spans(void **state) {
@@ -309,10 +371,10 @@ static void test_spans(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_box),          cmocka_unit_test(test_alike),
-                                       cmocka_unit_test(test_ball),         cmocka_unit_test(test_poses),
-                                       cmocka_unit_test(test_uneven),       cmocka_unit_test(test_pole),
-                                       cmocka_unit_test(test_corner_piece), cmocka_unit_test(test_planted),
-                                       cmocka_unit_test(test_wrong),        cmocka_unit_test(test_spans)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_box),          cmocka_unit_test(test_alike),   cmocka_unit_test(test_ball),
+        cmocka_unit_test(test_poses),        cmocka_unit_test(test_uneven),  cmocka_unit_test(test_pole),
+        cmocka_unit_test(test_corner_piece), cmocka_unit_test(test_planted), cmocka_unit_test(test_points),
+        cmocka_unit_test(test_wrong),        cmocka_unit_test(test_spans)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
