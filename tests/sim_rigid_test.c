@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rigid bodies: flight against Euler's equations, laws of conservation, contact by closed form, gradients against
 // differences, and what must not change a bit.
+#include "base/random.h"
 #include "base/vector.h"
+#include "sim/solver.h"
 #include "tests/sim_check.h"
 #include "tests/sim_meeting.h"
 #include "tests/sim_run.h"
@@ -267,11 +269,94 @@ static void test_bad_input(void **state) {
     sim_scene_free(&s);
 }
 
+// ---- how far it moves
+
+static double uniform(uint32_t draw, uint32_t i) { // in -1 .. 1
+    return 2 * (double)random_uniform((RandomKey){.seed = 6, .purpose = RANDOM_TEST, .step = draw}, i) - 1;
+}
+
+typedef struct Motion {
+    const SimTouching *touching;
+    double *before, moved; // (particles,3) of the last frame, and metres that were counted up to it
+    size_t particles;
+    double went, counted, most; // metres of the last two steps; the largest ratio
+} Motion;
+
+// A frame is handed out before the motion to it is counted.
+static Status keep_motion(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
+    Motion *m = context;
+    double went = 0;
+    (void)velocity, (void)err;
+    for (size_t i = 0; i < m->particles && frame > 0; i++) {
+        double way[3];
+        for (size_t c = 0; c < 3; c++) way[c] = position[3 * i + c] - m->before[3 * i + c];
+        went = fmax(went, sqrt(vector_dot(way, way)));
+    }
+    if (frame > 1) m->most = fmax(m->most, m->went / (m->touching->moved[0] - m->moved));
+    m->went = went, m->moved = m->touching->moved[0];
+    memcpy(m->before, position, 3 * m->particles * sizeof *position);
+    return STATUS_OK;
+}
+
+// Bars, plates and blocks that turn by up to `angle` in a step, with forces on their particles: the farthest way of a
+// particle in a step, of what the solver counts.
+static double way_of_counted(uint32_t draw, double angle) {
+    enum { STEPS = 12, MOST = 27 };
+    SimSceneBody body = {.rigid = true};
+    double before[3 * MOST], force[3 * MOST], spin = 0;
+    for (uint32_t c = 0; c < 3; c++) {
+        body.cells[c] = 1 + (size_t)(uniform(draw, c) + 1);
+        body.cell[c] = uniform(draw, 10 + c) > 0 ? 0.02 : 0.2;
+        body.spin[c] = uniform(draw, 20 + c);
+        spin += body.spin[c] * body.spin[c];
+    }
+    SimScene s;
+    meet(&s, &body, 1, 0);
+    sim_scene_free(&s);
+    for (uint32_t c = 0; c < 3; c++) {
+        body.spin[c] *= angle / sqrt(spin) / s.model.dt;
+        body.velocity[c] = 0.3 * angle / s.model.dt * uniform(draw, 30 + c);
+    }
+    meet(&s, &body, 1, 0);
+    Motion m = {.before = before, .particles = s.model.particles};
+    const double push = s.values.of[SIM_MASS][0] * angle * 0.2 / (s.model.dt * s.model.dt) * uniform(draw, 40);
+    for (uint32_t i = 0; i < 3 * m.particles; i++) force[i] = push * uniform(draw, 50 + i);
+    const SimRun run = {.steps = STEPS,
+                        .every = 1,
+                        .position = s.values.of[SIM_POSITION],
+                        .velocity = s.values.of[SIM_VELOCITY],
+                        .force = force,
+                        .control_every = STEPS,
+                        .keep = keep_motion,
+                        .context = &m};
+    Sim *sim;
+    Error err;
+    assert_status_ok(sim_open(&s.model, &exact, &sim, &err), err);
+    assert_status_ok(sim_set(sim, &s.values, &err), err);
+    m.touching = &sim->packed.touching;
+    assert_status_ok(sim_rollout(sim, &run, &err), err);
+    sim_close(sim);
+    sim_scene_free(&s);
+    return m.most;
+}
+
+// What is known of an earlier step is not looked at before particles may have moved so far: never less is counted.
+static void test_way(void **state) {
+    static const double angles[] = {0.01, 0.03, 0.1, 0.3, 0.6};
+    (void)state;
+    for (size_t k = 0; k < sizeof angles / sizeof *angles; k++) {
+        double most = 0;
+        for (uint32_t draw = 0; draw < 500; draw++) most = fmax(most, way_of_counted(draw, angles[k]));
+        printf("turns of %g: the farthest way is %.4f of what is counted\n", angles[k], most);
+        assert_true(most > 0.7 && most <= 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flight),      cmocka_unit_test(test_conservation), cmocka_unit_test(test_ground),
         cmocka_unit_test(test_gradient),    cmocka_unit_test(test_same_bits),    cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_stable_step),
+        cmocka_unit_test(test_stable_step), cmocka_unit_test(test_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
