@@ -65,7 +65,7 @@ typedef struct SimListed {
 // Bodies meet where a particle of one comes to a face of another, or a sharp edge of one crosses one of another
 // (sim/touch.h). A particle touches at most SIM_TOUCHES others at once, the first of its scene, and an edge as many
 // edges. What they touch has a row for each particle, and behind these one for each edge. Arrays are of all scenes.
-enum { SIM_TOUCHES = 4, SIM_MATERIAL = 6, SIM_BRANCHES = 4, SIM_GROUP = 6 * SIM_BRANCHES };
+enum { SIM_TOUCHES = 4, SIM_MATERIAL = 6, SIM_BRANCHES = 4, SIM_GROUP = 6 * SIM_BRANCHES, SIM_WAYS = 5 };
 typedef struct SimTouching {
     size_t bodies, points, faces, groups; // no bodies: they pass through each other
     size_t edges, rows;                   // rows = points + edges
@@ -77,6 +77,8 @@ typedef struct SimTouching {
     const int32_t *face;               // (faces,3) vertices
     const int32_t *edge, *edge_body; // (edges,4) vertices: both ends, and the third corners of its two faces, first of
                                      // that which goes from end to end; (edges) number of its body
+    const float *arm; // (edges, SIM_WAYS) 1 over metres at rest through the body from it (sim_way_of); 0: not thinner
+                      // than SimBody.thin
     const int32_t *ring_of,
         *ring;               // vertex v is corner ring[r] % 3 of face ring[r] / 3, r = ring_of[v] .. ring_of[v+1]-1
     const int32_t *material; // (vertices) row of `contact`

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/vector.h"
 #include "sim/pack.h"
+#include "sim/thickness.h"
 #include "sim/touching.h"
 
 #include <math.h>
@@ -18,6 +19,8 @@ typedef struct Surfaces {
     SimBody *body;
     int32_t *face, *point, *point_body; // (faces,3), (points), (points)
     int32_t *edge, *edge_body;          // (edges,4), (edges)
+    float *arm;                         // (edges, SIM_WAYS)
+    bool *convex;                       // (bodies)
     size_t points, edges, groups;
 } Surfaces;
 
@@ -90,32 +93,9 @@ static Status order_faces(const Sim *sim, SimBody *body, int32_t *face, Error *e
 
 // Groups of a tree over so many faces or edges, behind those that there are.
 static void add_groups(Surfaces *s, int32_t count, int32_t *group, int32_t *groups) {
-    *groups = 0;
-    for (int64_t leaves = 1; count && (leaves == 1 || leaves < count); leaves *= SIM_BRANCHES)
-        *groups = SIM_BRANCHES * *groups + 1;
+    *groups = sim_tree_groups(count);
     *group = (int32_t)s->groups;
     s->groups += (size_t)*groups;
-}
-
-// Metres through a closed body at rest along the normal of a face, where that is least; of many faces, some are looked
-// at. Unlike the body's box, it does not grow when the body turns.
-static double thickness(const int32_t *face, size_t faces, const double *rest) {
-    enum { LOOKED_AT = 128 };
-    double thin = INFINITY;
-    for (size_t f = 0; f < faces; f += 1 + faces / LOOKED_AT) {
-        const int32_t *corner = face + 3 * f;
-        double low = INFINITY, high = -INFINITY, e[2][3], normal[3];
-        for (int k = 0; k < 2; k++) vector_between(rest, corner[0], corner[1 + k], e[k]);
-        vector_cross(e[0], e[1], normal);
-        const double area = sqrt(vector_dot(normal, normal));
-        for (size_t i = 0; i < 3 * faces && area > 0; i++) {
-            const double at = vector_dot(normal, rest + 3 * face[i]) / area;
-            low = fmin(low, at);
-            high = fmax(high, at);
-        }
-        if (area > 0) thin = fmin(thin, high - low);
-    }
-    return thin;
 }
 
 static Status fill_faces(const Sim *sim, Surfaces *s, Error *err) {
@@ -135,7 +115,8 @@ static Status fill_faces(const Sim *sim, Surfaces *s, Error *err) {
     for (size_t b = 0; b < s->bodies && status == STATUS_OK; b++) {
         SimBody *body = &s->body[b];
         status = order_faces(sim, body, s->face + 3 * body->face, err);
-        if (body->closed) body->thin = thickness(s->face + 3 * body->face, (size_t)body->faces, sim->rest);
+        if (body->closed)
+            body->thin = sim_thickness(s->face + 3 * body->face, (size_t)body->faces, sim->rest, &s->convex[b]);
         add_groups(s, body->faces, &body->group, &body->groups);
     }
     return status;
@@ -172,6 +153,15 @@ static void append_edges(const Sim *sim, Surfaces *s, SimBody *body, Edge *edge)
     }
 }
 
+// How thick a body is at its edges.
+static Status measure_arms(const Sim *sim, const Surfaces *s, const SimBody *body, Error *err) {
+    float *arm = s->arm + SIM_WAYS * (size_t)body->edge;
+    memset(arm, 0, (size_t)body->edges * SIM_WAYS * sizeof *arm);
+    if (!body->edges || s->convex[body - s->body]) return STATUS_OK;
+    return sim_thickness_at_edges(s->face + 3 * body->face, (size_t)body->faces, sim->rest, sim->model.particles,
+                                  body->thin, s->edge + 4 * body->edge, (size_t)body->edges, arm, err);
+}
+
 // The sharp edges of closed bodies, along the curve.
 static Status list_edges(const Sim *sim, Surfaces *s, Error *err) {
     const size_t most = 3 * sim->model.faces;
@@ -190,6 +180,7 @@ static Status list_edges(const Sim *sim, Surfaces *s, Error *err) {
             memcpy(own + 4 * i, copy + 4 * order[i], 4 * sizeof *own);
             s->edge_body[s->edges + i] = (int32_t)b;
         }
+        if (status == STATUS_OK) status = measure_arms(sim, s, body, err);
         s->edges += edges;
         add_groups(s, body->edges, &body->edge_group, &body->edge_groups);
     }
@@ -314,13 +305,14 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
             *ring_of = arena_array(memory, vertices + 2, sizeof *ring_of),
             *ring = arena_array(memory, t.faces, 3 * sizeof *ring),
             *material = arena_array(memory, vertices, sizeof *material);
+    float *arm = arena_array(memory, t.edges, SIM_WAYS * sizeof *arm);
     t.contact = arena_array(memory, B * m->materials, SIM_MATERIAL * (size_t)sim->backend->real_bytes);
     bool alone = false;
     for (size_t b = 0; b < s->bodies; b++) alone |= s->body[b].faces && !s->body[b].closed;
     const size_t rows = alone ? vertices : 0;
     t.rest = arena_array(memory, rows, SIM_RECORD * (size_t)sim->backend->real_bytes);
-    if (!t.rest || !body || !face || !point || !point_body || !edge || !edge_body || !ring_of || !ring || !material ||
-        !t.contact || !list_apart(sim, s->bodies, &t) || !make_room(sim, &t))
+    if (!t.rest || !body || !face || !point || !point_body || !edge || !edge_body || !arm || !ring_of || !ring ||
+        !material || !t.contact || !list_apart(sim, s->bodies, &t) || !make_room(sim, &t))
         return error_set(err, STATUS_FAILED, "out of memory for %zu bodies that meet", t.bodies);
     for (size_t i = 0; i < m->materials; i++) t.reach = fmax(t.reach, m->contacts[i].margin);
     for (size_t scene = 0; scene < B; scene++) {
@@ -343,11 +335,12 @@ static Status repeat(Sim *sim, const Surfaces *s, Error *err) {
         for (size_t i = 0; i < 4 * s->edges; i++) edge[4 * scene * s->edges + i] = vertex_of[s->edge[i]];
         for (size_t i = 0; i < s->edges; i++)
             edge_body[scene * s->edges + i] = (int32_t)(scene * s->bodies) + s->edge_body[i];
+        memcpy(arm + scene * s->edges * SIM_WAYS, s->arm, s->edges * SIM_WAYS * sizeof *arm);
         for (size_t i = 0; i < N; i++)
             material[vertex_of[i]] = (int32_t)(scene * m->materials) + (m->material ? m->material[i] : 0);
     }
-    t.body = body, t.face = face, t.edge = edge, t.edge_body = edge_body, t.point = point, t.point_body = point_body,
-    t.material = material;
+    t.body = body, t.face = face, t.edge = edge, t.edge_body = edge_body, t.arm = arm, t.point = point,
+    t.point_body = point_body, t.material = material;
     if (!alone) t.rest = NULL;
     list_ring(&t, vertices, ring_of, ring);
     t.ring_of = ring_of, t.ring = ring;
@@ -369,7 +362,9 @@ Status sim_make_bodies(Sim *sim, Error *err) {
     s.point_body = malloc(m->particles * sizeof *s.point_body);
     s.edge = malloc(6 * m->faces * sizeof *s.edge); // an edge has two faces
     s.edge_body = malloc(2 * m->faces * sizeof *s.edge_body);
-    Status status = s.body && s.face && s.point && s.point_body && s.edge && s.edge_body
+    s.arm = malloc(2 * m->faces * SIM_WAYS * sizeof *s.arm);
+    s.convex = malloc(s.bodies * sizeof *s.convex);
+    Status status = s.body && s.face && s.point && s.point_body && s.edge && s.edge_body && s.arm && s.convex
                         ? STATUS_OK
                         : error_set(err, STATUS_FAILED, "out of memory for the surfaces of %zu bodies", s.bodies);
     if (status == STATUS_OK) status = fill_faces(sim, &s, err);
@@ -382,6 +377,8 @@ Status sim_make_bodies(Sim *sim, Error *err) {
     free(s.point_body);
     free(s.edge);
     free(s.edge_body);
+    free(s.arm);
+    free(s.convex);
     return status;
 }
 

@@ -67,6 +67,51 @@ SIM_ELEMENT bool sim_is_way_out(real gap, const real edge[3], const real *at, co
     return true;
 }
 
+// The outward normals of an edge's two faces, of length 1.
+SIM_ELEMENT void sim_edge_normals(const real *records, const int32_t *e, real out[2][3]) {
+    const real *at = sim_place(records, e[0]);
+    real along[3], to[2][3];
+    num_sub(sim_place(records, e[1]), at, along);
+    for (int k = 0; k < 2; k++) num_sub(sim_place(records, e[2 + k]), at, to[k]);
+    num_cross(along, to[0], out[0]);
+    num_cross(to[1], along, out[1]);
+    for (int k = 0; k < 2; k++) {
+        const real over = 1 / num_max(num_sqrt(num_dot(out[k], out[k])), NUM(1e-30));
+        for (int i = 0; i < 3; i++) out[k][i] *= over;
+    }
+}
+
+// Ways into a body from an edge are numbered from 0, nearly against the normal of its second face, to SIM_WAYS - 1,
+// nearly against that of its first. The first normal's share in a way is 1/2 in the middle, and so much more or less at
+// both ends, since ways must not be along a face or outside. *cosine: of the normals.
+SIM_ELEMENT real sim_way_spread(const real normal[2][3], real *cosine) {
+    *cosine = num_dot(normal[0], normal[1]);
+    return NUM(0.9) * (1 / (1 - num_min(*cosine, NUM(0))) - NUM(0.5));
+}
+
+// The number of the way against a direction out of the body, and between two ways their parts.
+SIM_ELEMENT real sim_way_of(const real normal[2][3], const real out[3]) {
+    real cosine;
+    const real spread = sim_way_spread(normal, &cosine), first = num_dot(normal[0], out),
+               second = num_dot(normal[1], out), share = (first - cosine * second) / ((first + second) * (1 - cosine)),
+               way = ((share - NUM(0.5)) / spread + 1) / 2 * (SIM_WAYS - 1);
+    return num_min(num_max(NUM(0), way), NUM(SIM_WAYS - 1)); // 0 where it is not a number
+}
+
+// Whether what is `deep` metres behind edge e, against the direction `out`, is still in the body. Arms and walls may be
+// thinner than all of it.
+SIM_ELEMENT bool sim_is_in_arm(const SimTouching *t, const real *records, const int32_t *e, const real out[3],
+                               real deep) {
+    const float *arm = t->arm + (e - t->edge) / 4 * SIM_WAYS;
+    real normal[2][3], most = 0;
+    for (int k = 0; k < SIM_WAYS; k++) most = num_max(most, (real)arm[k]);
+    if (deep * most < 1) return true;
+    sim_edge_normals(records, e, normal);
+    const real way = sim_way_of(normal, out);
+    const int k = way < SIM_WAYS - 1 ? (int)way : SIM_WAYS - 2;
+    return deep * ((real)arm[k] + (way - (real)k) * ((real)arm[k + 1] - (real)arm[k])) < 1;
+}
+
 // Whether two edges cross: they are not nearly parallel, and nearest to each other before their ends, where the
 // particle there does the work. Most do not, so here are no divisions.
 SIM_ELEMENT bool sim_edges_cross(const real *a, const real *b, const real *c, const real *d) {
@@ -104,7 +149,8 @@ SIM_ELEMENT bool sim_edges_touch(const SimTouching *t, const real *records, cons
     if (!sim_points_out(p.normal, p.edge[1], c, third_f) || !sim_points_out(inwards, p.edge[0], a, third_e))
         return false;
     if (gap < 0 &&
-        !(sim_is_way_out(gap, p.edge[1], c, third_f, of_e) && sim_is_way_out(gap, p.edge[0], a, third_e, of_f)))
+        !(sim_is_way_out(gap, p.edge[1], c, third_f, of_e) && sim_is_way_out(gap, p.edge[0], a, third_e, of_f) &&
+          sim_is_in_arm(t, records, e, inwards, -gap) && sim_is_in_arm(t, records, f, p.normal, -gap)))
         return false;
     *out = (SimTouch){0, SIM_TOUCH_EDGES, (int16_t)side, (float)gap};
     return true;
@@ -153,6 +199,27 @@ SIM_ELEMENT int32_t sim_walk_next(SimWalk *walk) {
         }
     }
     return -1;
+}
+
+SIM_ELEMENT void sim_point_between(const real *a, const real *b, real way, real out[3]) {
+    for (int i = 0; i < 3; i++) out[i] = a[i] + way * (b[i] - a[i]);
+}
+
+// 1 where the way from a to b goes out through a face, -1 where it goes in, 0 where it does not go through it, for
+// points that are right to `rounding` metres. *way: where on the way (0 .. 1).
+SIM_ELEMENT int sim_pierces(const int32_t *face, const real *records, const real *a, const real *b, real rounding,
+                            real *way) {
+    real normal[3] = {0, 0, 0}, from_a[3], from_b[3], at[3];
+    int on;
+    sim_add_normal(face, records, 0, false, normal);
+    num_sub(a, sim_place(records, face[0]), from_a);
+    num_sub(b, sim_place(records, face[0]), from_b);
+    const real above = num_dot(normal, from_a), below = num_dot(normal, from_b);
+    if (!(above * below < 0)) return 0;
+    *way = above / (above - below);
+    sim_point_between(a, b, *way, at);
+    if (!(sim_face_square(face, records, at, &on) <= rounding * rounding)) return 0;
+    return above < 0 ? 1 : -1;
 }
 
 // Adds the touches of edge e with edges of a body to those that there are; returns how many there are then.

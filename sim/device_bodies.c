@@ -71,6 +71,7 @@ Status sim_device_make_bodies(Sim *sim, Error *err) {
     to->face = sim_device_copy(on, from->face, 3 * from->faces * sizeof *from->face);
     to->edge = sim_device_copy(on, from->edge, 4 * from->edges * sizeof *from->edge);
     to->edge_body = sim_device_copy(on, from->edge_body, from->edges * sizeof *from->edge_body);
+    to->arm = sim_device_copy(on, from->arm, from->edges * SIM_WAYS * sizeof *from->arm);
     to->ring_of = sim_device_copy(on, from->ring_of, (vertices + 1) * sizeof *from->ring_of);
     to->ring = sim_device_copy(on, from->ring, 3 * from->faces * sizeof *from->ring);
     to->material = sim_device_copy(on, from->material, vertices * sizeof *from->material);

@@ -102,6 +102,14 @@ typedef struct SimTree {
     int32_t groups, count, corners, stride;
 } SimTree;
 
+// Groups of a tree over so many faces or edges.
+SIM_ELEMENT int32_t sim_tree_groups(int32_t count) {
+    int32_t groups = 0;
+    for (int64_t leaves = 1; count && (leaves == 1 || leaves < count); leaves *= SIM_BRANCHES)
+        groups = SIM_BRANCHES * groups + 1;
+    return groups;
+}
+
 SIM_ELEMENT SimTree sim_face_tree(const SimTouching *t, const SimBody *body) {
     const SimTree tree = {(real *)t->group + (size_t)body->group * SIM_GROUP,
                           t->face + 3 * (size_t)body->face,

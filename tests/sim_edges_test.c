@@ -504,11 +504,155 @@ static void test_inside(void **state) {
     assert_true(inside > 500 && untouched > 50);
 }
 
+// ---- thin arms
+
+// U, L, T, H, cross and frame: cells of a square of three by three, each a box.
+static const int masks[] = {0755, 0711, 0722, 0575, 0272, 0757};
+enum { MASKS = sizeof masks / sizeof *masks, LINES = 4, SHAPE_PARTICLES = 2 * LINES * LINES, SHAPE_FACES = 80 };
+
+typedef struct Shape {
+    Box cell[9];
+    size_t cells, faces;
+    double x[3 * SHAPE_PARTICLES], thin; // metres through the thinnest cell
+    int32_t face[3 * SHAPE_FACES];
+} Shape;
+
+static bool is_solid(int mask, int i, int j, int k) {
+    return i >= 0 && i < 3 && j >= 0 && j < 3 && k == 0 && (mask >> (3 * j + i) & 1);
+}
+
+static void add_cell(int mask, const int at[3], Shape *out) {
+    const int32_t step[3] = {1, LINES, LINES * LINES}, first = at[0] + LINES * at[1];
+    for (int side = 0; side < 6; side++) {
+        const int axis = side % 3, up = side / 3;
+        const int32_t low = first + up * step[axis], a = step[(axis + 1) % 3], b = step[(axis + 2) % 3];
+        const int32_t turned[2][6] = {{0, b, a + b, 0, a + b, a}, {0, a, a + b, 0, a + b, b}};
+        int next[3] = {at[0], at[1], 0};
+        next[axis] += up ? 1 : -1;
+        if (is_solid(mask, next[0], next[1], next[2])) continue;
+        for (int j = 0; j < 6; j++) out->face[3 * out->faces + (size_t)j] = low + turned[up][j];
+        out->faces += 2;
+    }
+    Box *box = &out->cell[out->cells++];
+    for (int c = 0; c < 3; c++) {
+        box->middle[c] = out->x[3 * first + c];
+        for (int k = 0; k < 3; k++) {
+            box->half[k][c] = (out->x[3 * (first + step[k]) + c] - out->x[3 * first + c]) / 2;
+            box->middle[c] += box->half[k][c];
+        }
+    }
+    for (int k = 0; k < 3; k++) out->thin = fmin(out->thin, 2 * sqrt(vector_dot(box->half[k], box->half[k])));
+}
+
+// Arms of 1 to 3 cm, 15 to 40 cm deep, around hollows that the other shape may be in.
+static void draw_shape(uint32_t n, uint32_t first, double spread, Shape *out) {
+    double line[3][LINES] = {{0}}, turn[3], middle[3];
+    const int mask = masks[(int)(uniform(n, first) * MASKS / 2 + MASKS / 2.0) % MASKS];
+    *out = (Shape){.thin = INFINITY};
+    for (uint32_t c = 0; c < 3; c++) {
+        const double arm = 0.02 + 0.01 * uniform(n, first + 1 + c), all = 0.3 + 0.15 * uniform(n, first + 4 + c);
+        line[c][1] = c == 2 ? all : arm, line[c][2] = all - arm, line[c][3] = all;
+        turn[c] = 3 * uniform(n, first + 7 + c);
+        middle[c] = spread * uniform(n, first + 10 + c);
+    }
+    for (int i = 0; i < SHAPE_PARTICLES; i++) {
+        const int at[3] = {i % LINES, i / LINES % LINES, i / LINES / LINES};
+        double from[3];
+        for (int c = 0; c < 3; c++) from[c] = line[c][at[c]] - line[c][c == 2 ? 1 : 3] / 2;
+        sim_scene_turn(turn, from, out->x + 3 * i);
+        for (int c = 0; c < 3; c++) out->x[3 * i + c] += middle[c];
+    }
+    for (int at[3] = {0}; at[1] < 3; at[1]++)
+        for (at[0] = 0; at[0] < 3; at[0]++)
+            if (is_solid(mask, at[0], at[1], 0)) add_cell(mask, at, out);
+}
+
+// The largest overlap of two of their cells; below 0 apart.
+static double shapes_overlap(const Shape *a, const Shape *b) {
+    double most = -INFINITY;
+    for (size_t i = 0; i < a->cells * b->cells; i++)
+        most = fmax(most, overlap(&a->cell[i / b->cells], &b->cell[i % b->cells]));
+    return most;
+}
+
+// Moves the second shape by steps of 5 mm until they overlap by less than this.
+static double part_shapes(uint32_t n, const Shape *a, Shape *b, double wanted) {
+    double way[3], deep;
+    for (uint32_t c = 0; c < 3; c++) way[c] = uniform(n, 60 + c);
+    const double length = sqrt(vector_dot(way, way));
+    while ((deep = shapes_overlap(a, b)) > wanted)
+        for (int c = 0; c < 3; c++) {
+            for (int i = 0; i < SHAPE_PARTICLES; i++) b->x[3 * i + c] += 0.005 * way[c] / length;
+            for (size_t i = 0; i < b->cells; i++) b->cell[i].middle[c] += 0.005 * way[c] / length;
+        }
+    return deep;
+}
+
+// Touches of two shapes; *least: the smallest gap of a particle.
+static int shape_touches(const Shape shape[2], double *least) {
+    enum { ALL = 2 * SHAPE_PARTICLES };
+    double x[3 * ALL], mass[ALL], gap[ALL], one = 1, none[3] = {0};
+    int32_t body[ALL], face[2 * 3 * SHAPE_FACES];
+    const size_t first = 3 * shape[0].faces, both = first + 3 * shape[1].faces;
+    int touches = 0;
+    for (int i = 0; i < ALL; i++) body[i] = i / SHAPE_PARTICLES, mass[i] = 1;
+    for (int k = 0; k < 2; k++) memcpy(x + 3 * k * SHAPE_PARTICLES, shape[k].x, sizeof shape[k].x);
+    for (size_t i = 0; i < both; i++)
+        face[i] = i < first ? shape[0].face[i] : shape[1].face[i - first] + SHAPE_PARTICLES;
+    const SimModel model = {.scenes = 1,
+                            .particles = ALL,
+                            .materials = 1,
+                            .contacts = &(SimMaterial){0},
+                            .faces = both / 3,
+                            .face = face,
+                            .body = body,
+                            .dt = 1e-3};
+    SimValues values = {0};
+    values.of[SIM_REST] = x, values.of[SIM_MASS] = mass, values.of[SIM_GRAVITY] = none;
+    for (SimValue v = SIM_CONTACT_KE; v <= SIM_CONTACT_MU; v++) values.of[v] = &one;
+    Error err;
+    Sim *sim;
+    assert_status_ok(sim_open(&model, &exact, &sim, &err), err);
+    assert_status_ok(sim_set(sim, &values, &err), err);
+    assert_status_ok(sim_touching(sim, x, gap, &err), err);
+    const SimTouching *t = &sim->packed.touching;
+    assert_true(t->body[0].closed && t->body[1].closed);
+    for (size_t i = 0; i < t->rows; i++) touches += t->touches[i];
+    *least = INFINITY;
+    for (int i = 0; i < ALL; i++) *least = fmin(*least, gap[i]);
+    sim_close(sim);
+    return touches;
+}
+
+// Edges that are beyond a thin arm of the other shape are outside it: shapes that are apart do not touch, and those
+// that overlap by little do.
+static void test_arms(void **state) {
+    int apart = 0, together = 0;
+    (void)state;
+    for (uint32_t n = 0; n < 2000; n++) {
+        Shape shape[2];
+        double least;
+        draw_shape(n, 300, 0, &shape[0]);
+        draw_shape(n, 320, 0.3, &shape[1]);
+        const double deep = part_shapes(n, &shape[0], &shape[1], n % 4 ? -0.002 : 0.005);
+        const int touches = shape_touches(shape, &least);
+        if (deep < -1e-9) assert_int_equal(touches, 0);
+        if (deep < -1e-9) assert_true(least == INFINITY); // nothing is told of a start inside another
+        else if (deep > 1e-4 && deep < fmin(shape[0].thin, shape[1].thin) / 2) {
+            assert_true(touches > 0);
+            together++;
+        }
+        apart += deep < 0 && deep > -0.03;
+    }
+    printf("%d pairs less than 3 cm apart, %d that overlap by less than half of their arms\n", apart, together);
+    assert_true(apart > 1000 && together > 250);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest),           cmocka_unit_test(test_tower),
-                                       cmocka_unit_test(test_nearly_aligned), cmocka_unit_test(test_momenta),
-                                       cmocka_unit_test(test_energy),         cmocka_unit_test(test_stable_step),
-                                       cmocka_unit_test(test_apart),          cmocka_unit_test(test_search),
-                                       cmocka_unit_test(test_inside),         cmocka_unit_test(test_both_ends)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rest),    cmocka_unit_test(test_tower),    cmocka_unit_test(test_nearly_aligned),
+        cmocka_unit_test(test_momenta), cmocka_unit_test(test_energy),   cmocka_unit_test(test_stable_step),
+        cmocka_unit_test(test_apart),   cmocka_unit_test(test_search),   cmocka_unit_test(test_arms),
+        cmocka_unit_test(test_inside),  cmocka_unit_test(test_both_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

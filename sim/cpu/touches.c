@@ -157,24 +157,6 @@ static real gap_at(const SimTouching *t, const SimBody *body, const real *box, c
     return p.gap;
 }
 
-static void point_between(const real *a, const real *b, real way, real out[3]) {
-    for (int i = 0; i < 3; i++) out[i] = a[i] + way * (b[i] - a[i]);
-}
-
-// Writes where on the way from a to b (0 .. 1) the edge between them goes through a face, and returns true, if it does.
-static bool pierces(const int32_t *face, const real *records, const real *a, const real *b, real rounding, real *way) {
-    real normal[3] = {0, 0, 0}, from_a[3], from_b[3], at[3];
-    int on;
-    sim_add_normal(face, records, 0, false, normal);
-    num_sub(a, sim_place(records, face[0]), from_a);
-    num_sub(b, sim_place(records, face[0]), from_b);
-    const real above = num_dot(normal, from_a), below = num_dot(normal, from_b);
-    if (!(above * below < 0)) return false;
-    *way = above / (above - below);
-    point_between(a, b, *way, at);
-    return sim_face_square(face, records, at, &on) <= rounding * rounding;
-}
-
 // In the order of the way. A face that is left out makes two sections one, of which the middle is looked at.
 static size_t list_pierced(const SimTouching *t, const SimBody *body, const real *records, const real *a, const real *b,
                            const real *around, real rounding, real way[PIERCED_MOST]) {
@@ -184,7 +166,7 @@ static size_t list_pierced(const SimTouching *t, const SimBody *body, const real
     sim_walk_begin(sim_face_tree(t, body), around, rounding + sim_stale(t, body), &walk);
     while (count < PIERCED_MOST && (f = sim_walk_next(&walk)) >= 0) {
         real at;
-        if (!pierces(walk.tree.element + 3 * f, records, a, b, rounding, &at)) continue;
+        if (!sim_pierces(walk.tree.element + 3 * f, records, a, b, rounding, &at)) continue;
         size_t i = count++;
         for (; i > 0 && way[i - 1] > at; i--) way[i] = way[i - 1];
         way[i] = at;
@@ -207,7 +189,7 @@ void CPU_FN(sim_edge_gaps)(const SimTouching *t, const void *state, double *gap)
             const size_t count = list_pierced(t, body, records, a, b, around, sim_rounding(t, box), way);
             way[count] = 1;
             for (size_t i = 0; i <= count && count > 0; i++) {
-                point_between(a, b, ((i ? way[i - 1] : 0) + way[i]) / 2, middle);
+                sim_point_between(a, b, ((i ? way[i - 1] : 0) + way[i]) / 2, middle);
                 const double deep = (double)gap_at(t, body, box, records, middle);
                 for (int j = 0; j < 2 && deep < 0; j++) gap[edge[j]] = fmin(gap[edge[j]], deep);
             }
