@@ -122,35 +122,58 @@ static Status fill_faces(const Sim *sim, Surfaces *s, Error *err) {
     return status;
 }
 
-// Whether two faces at an edge turn by more than 30 degrees and the body lies between them. `forward` goes from the
+// Of two faces at an edge: `to` from its low end to their third corners, and their normals. `forward` goes from the
 // edge's low end to its high one, and both point outwards.
-static bool is_sharp(const double *rest, const Edge *forward, const Edge *backward) {
-    double along[3], to[2][3], normal[2][3];
+typedef struct Fold {
+    double to[2][3], normal[2][3], size[2];
+} Fold;
+
+static Fold fold_at(const double *rest, const Edge *forward, const Edge *backward) {
+    Fold out;
+    double along[3];
     vector_between(rest, forward->low, forward->high, along);
-    vector_between(rest, forward->low, forward->third, to[0]);
-    vector_between(rest, forward->low, backward->third, to[1]);
-    vector_cross(along, to[0], normal[0]);
-    vector_cross(to[1], along, normal[1]);
-    const double sizes = vector_dot(normal[0], normal[0]) * vector_dot(normal[1], normal[1]);
-    return vector_dot(normal[0], normal[1]) < cos(M_PI / 6) * sqrt(sizes) && vector_dot(normal[0], to[1]) < 0;
+    vector_between(rest, forward->low, forward->third, out.to[0]);
+    vector_between(rest, forward->low, backward->third, out.to[1]);
+    vector_cross(along, out.to[0], out.normal[0]);
+    vector_cross(out.to[1], along, out.normal[1]);
+    for (int k = 0; k < 2; k++) out.size[k] = sqrt(vector_dot(out.normal[k], out.normal[k]));
+    return out;
 }
 
-// Appends the sharp edges of a closed body, in any order; those where more than two faces meet are left out.
-static void append_edges(const Sim *sim, Surfaces *s, SimBody *body, Edge *edge) {
+// Whether they turn by more than 30 degrees and the body lies between them.
+static bool is_sharp(const Fold *f) {
+    return vector_dot(f->normal[0], f->normal[1]) < cos(M_PI / 6) * f->size[0] * f->size[1] &&
+           vector_dot(f->normal[0], f->to[1]) < 0;
+}
+
+// Whether each is above the other one by more than so many metres. Of a sliver alone, rounding says nothing.
+static bool is_hollow(const Fold *f, double least) {
+    return vector_dot(f->normal[0], f->to[1]) > least * f->size[0] &&
+           vector_dot(f->normal[1], f->to[0]) > least * f->size[1];
+}
+
+// Appends the sharp edges of a closed body, in any order; those where more than two faces meet are left out. A body is
+// convex where it is so at all of its edges and is one surface without holes, by Euler's number.
+static void append_edges(const Sim *sim, Surfaces *s, SimBody *body, Edge *edge, bool *convex) {
+    const double flat = 1e-3; // of its thickness, as in sim_thickness
     const size_t edges = 3 * (size_t)body->faces;
     size_t next;
+    int32_t all = 0;
     sort_edges(s->face + 3 * body->face, (size_t)body->faces, edge);
-    for (size_t i = 0; i < edges; i = next) {
+    for (size_t i = 0; i < edges; i = next, all++) {
         for (next = i + 1; next < edges && !compare_edges(edge + i, edge + next);) next++;
         if (next != i + 2) continue;
         const Edge *forward = edge + i + (edge[i].forward < 0), *backward = edge + i + (edge[i].forward > 0);
-        if (!is_sharp(sim->rest, forward, backward)) continue;
+        const Fold fold = fold_at(sim->rest, forward, backward);
+        *convex &= !is_hollow(&fold, flat * body->thin);
+        if (!is_sharp(&fold)) continue;
         const int32_t row[4] = {forward->low, forward->high, forward->third, backward->third};
         double along[3];
         vector_between(sim->rest, row[0], row[1], along);
         body->longest = fmax(body->longest, sqrt(vector_dot(along, along)));
         memcpy(s->edge + 4 * (s->edges + (size_t)body->edges++), row, sizeof row);
     }
+    *convex &= body->points - all + body->faces == 2;
 }
 
 // How thick a body is at its edges.
@@ -172,7 +195,7 @@ static Status list_edges(const Sim *sim, Surfaces *s, Error *err) {
         SimBody *body = &s->body[b];
         int32_t *own = s->edge + 4 * s->edges;
         body->edge = (int32_t)s->edges;
-        if (body->closed) append_edges(sim, s, body, edge);
+        if (body->closed) append_edges(sim, s, body, edge, &s->convex[b]);
         const size_t edges = (size_t)body->edges;
         memcpy(copy, own, 4 * edges * sizeof *copy);
         status = sim_sort_elements(sim->rest, sim->model.particles, own, 4, edges, order, err);
@@ -368,8 +391,8 @@ Status sim_make_bodies(Sim *sim, Error *err) {
                         ? STATUS_OK
                         : error_set(err, STATUS_FAILED, "out of memory for the surfaces of %zu bodies", s.bodies);
     if (status == STATUS_OK) status = fill_faces(sim, &s, err);
-    if (status == STATUS_OK) status = list_edges(sim, &s, err);
     if (status == STATUS_OK) status = list_points(sim, &s, err);
+    if (status == STATUS_OK) status = list_edges(sim, &s, err);
     if (status == STATUS_OK) status = repeat(sim, &s, err);
     free(s.body);
     free(s.face);

@@ -508,11 +508,17 @@ static void test_inside(void **state) {
 
 // U, L, T, H, cross and frame: cells of a square of three by three, each a box.
 static const int masks[] = {0755, 0711, 0722, 0575, 0272, 0757};
-enum { MASKS = sizeof masks / sizeof *masks, LINES = 4, SHAPE_PARTICLES = 2 * LINES * LINES, SHAPE_FACES = 80 };
+enum {
+    MASKS = sizeof masks / sizeof *masks,
+    LINES = 4,
+    CORNERS = 2 * LINES * LINES,
+    SHAPE_PARTICLES = CORNERS + 1200,
+    SHAPE_FACES = 2500
+};
 
 typedef struct Shape {
     Box cell[9];
-    size_t cells, faces;
+    size_t cells, faces, particles;
     double x[3 * SHAPE_PARTICLES], thin; // metres through the thinnest cell
     int32_t face[3 * SHAPE_FACES];
 } Shape;
@@ -548,14 +554,14 @@ static void add_cell(int mask, const int at[3], Shape *out) {
 static void draw_shape(uint32_t n, uint32_t first, double spread, Shape *out) {
     double line[3][LINES] = {{0}}, turn[3], middle[3];
     const int mask = masks[(int)(uniform(n, first) * MASKS / 2 + MASKS / 2.0) % MASKS];
-    *out = (Shape){.thin = INFINITY};
+    *out = (Shape){.thin = INFINITY, .particles = CORNERS};
     for (uint32_t c = 0; c < 3; c++) {
         const double arm = 0.02 + 0.01 * uniform(n, first + 1 + c), all = 0.3 + 0.15 * uniform(n, first + 4 + c);
         line[c][1] = c == 2 ? all : arm, line[c][2] = all - arm, line[c][3] = all;
         turn[c] = 3 * uniform(n, first + 7 + c);
         middle[c] = spread * uniform(n, first + 10 + c);
     }
-    for (int i = 0; i < SHAPE_PARTICLES; i++) {
+    for (int i = 0; i < CORNERS; i++) {
         const int at[3] = {i % LINES, i / LINES % LINES, i / LINES / LINES};
         double from[3];
         for (int c = 0; c < 3; c++) from[c] = line[c][at[c]] - line[c][c == 2 ? 1 : 3] / 2;
@@ -565,6 +571,31 @@ static void draw_shape(uint32_t n, uint32_t first, double spread, Shape *out) {
     for (int at[3] = {0}; at[1] < 3; at[1]++)
         for (at[0] = 0; at[0] < 3; at[0]++)
             if (is_solid(mask, at[0], at[1], 0)) add_cell(mask, at, out);
+}
+
+static bool is_on_hull(const Shape *s, const int32_t *face) {
+    double e[2][3], normal[3], to[3], above = 0;
+    for (int k = 0; k < 2; k++) vector_between(s->x, face[0], face[1 + k], e[k]);
+    vector_cross(e[0], e[1], normal);
+    for (size_t i = 0; i < 3 * s->faces; i++) {
+        vector_between(s->x, face[0], s->face[i], to);
+        above = fmax(above, vector_dot(normal, to));
+    }
+    return above < 1e-9;
+}
+
+// Cuts each face of the hull in three, around a point in its middle; those of hollows stay as they are.
+static void refine_hull(Shape *s) {
+    for (size_t f = s->faces; f-- > 0 && s->particles < SHAPE_PARTICLES;) {
+        int32_t *v = s->face + 3 * f, *more = s->face + 3 * s->faces, middle = (int32_t)s->particles;
+        if (!is_on_hull(s, v)) continue;
+        for (int c = 0; c < 3; c++)
+            s->x[3 * middle + c] = (s->x[3 * v[0] + c] + s->x[3 * v[1] + c] + s->x[3 * v[2] + c]) / 3;
+        memcpy(more, (const int32_t[]){v[1], v[2], middle, v[2], v[0], middle}, 6 * sizeof *more);
+        v[2] = middle;
+        s->particles++;
+        s->faces += 2;
+    }
 }
 
 // The largest overlap of two of their cells; below 0 apart.
@@ -582,25 +613,25 @@ static double part_shapes(uint32_t n, const Shape *a, Shape *b, double wanted) {
     const double length = sqrt(vector_dot(way, way));
     while ((deep = shapes_overlap(a, b)) > wanted)
         for (int c = 0; c < 3; c++) {
-            for (int i = 0; i < SHAPE_PARTICLES; i++) b->x[3 * i + c] += 0.005 * way[c] / length;
+            for (size_t i = 0; i < b->particles; i++) b->x[3 * i + (size_t)c] += 0.005 * way[c] / length;
             for (size_t i = 0; i < b->cells; i++) b->cell[i].middle[c] += 0.005 * way[c] / length;
         }
     return deep;
 }
 
-// Touches of two shapes; *least: the smallest gap of a particle.
-static int shape_touches(const Shape shape[2], double *least) {
+// The simulation of two shapes, at rest; close it.
+static Sim *open_shapes(const Shape shape[2]) {
     enum { ALL = 2 * SHAPE_PARTICLES };
-    double x[3 * ALL], mass[ALL], gap[ALL], one = 1, none[3] = {0};
-    int32_t body[ALL], face[2 * 3 * SHAPE_FACES];
-    const size_t first = 3 * shape[0].faces, both = first + 3 * shape[1].faces;
-    int touches = 0;
-    for (int i = 0; i < ALL; i++) body[i] = i / SHAPE_PARTICLES, mass[i] = 1;
-    for (int k = 0; k < 2; k++) memcpy(x + 3 * k * SHAPE_PARTICLES, shape[k].x, sizeof shape[k].x);
-    for (size_t i = 0; i < both; i++)
-        face[i] = i < first ? shape[0].face[i] : shape[1].face[i - first] + SHAPE_PARTICLES;
+    static double x[3 * ALL], mass[ALL];
+    static int32_t body[ALL], face[2 * 3 * SHAPE_FACES];
+    double one = 1, none[3] = {0};
+    const size_t first = 3 * shape[0].faces, both = first + 3 * shape[1].faces, own = shape[0].particles;
+    const size_t all = own + shape[1].particles;
+    for (size_t i = 0; i < all; i++) body[i] = i >= own, mass[i] = 1;
+    for (size_t k = 0; k < 2; k++) memcpy(x + 3 * k * own, shape[k].x, 3 * shape[k].particles * sizeof *x);
+    for (size_t i = 0; i < both; i++) face[i] = i < first ? shape[0].face[i] : shape[1].face[i - first] + (int32_t)own;
     const SimModel model = {.scenes = 1,
-                            .particles = ALL,
+                            .particles = all,
                             .materials = 1,
                             .contacts = &(SimMaterial){0},
                             .faces = both / 3,
@@ -614,12 +645,23 @@ static int shape_touches(const Shape shape[2], double *least) {
     Sim *sim;
     assert_status_ok(sim_open(&model, &exact, &sim, &err), err);
     assert_status_ok(sim_set(sim, &values, &err), err);
-    assert_status_ok(sim_touching(sim, x, gap, &err), err);
     const SimTouching *t = &sim->packed.touching;
     assert_true(t->body[0].closed && t->body[1].closed);
+    return sim;
+}
+
+// Touches of two shapes; *least: the smallest gap of a particle.
+static int shape_touches(const Shape shape[2], double *least) {
+    double x[6 * CORNERS], gap[2 * CORNERS];
+    int touches = 0;
+    Error err;
+    Sim *sim = open_shapes(shape);
+    for (int k = 0; k < 2; k++) memcpy(x + 3 * k * CORNERS, shape[k].x, 3 * CORNERS * sizeof *x);
+    assert_status_ok(sim_touching(sim, x, gap, &err), err);
+    const SimTouching *t = &sim->packed.touching;
     for (size_t i = 0; i < t->rows; i++) touches += t->touches[i];
     *least = INFINITY;
-    for (int i = 0; i < ALL; i++) *least = fmin(*least, gap[i]);
+    for (int i = 0; i < 2 * CORNERS; i++) *least = fmin(*least, gap[i]);
     sim_close(sim);
     return touches;
 }
@@ -648,11 +690,47 @@ static void test_arms(void **state) {
     assert_true(apart > 1000 && together > 250);
 }
 
+// Sharp edges with thicknesses of their own.
+static int count_arms(const Sim *sim, int body) {
+    const SimTouching *t = &sim->packed.touching;
+    int count = 0;
+    for (size_t e = 0; e < t->edges; e++) {
+        bool any = false;
+        for (size_t k = 0; k < SIM_WAYS; k++) any |= t->arm[e * SIM_WAYS + k] > 0;
+        count += any && t->edge_body[e] == body;
+    }
+    return count;
+}
+
+// Arms are found where few of a shape's many faces are in hollows; what is convex has none.
+static void test_hollows(void **state) {
+    int with_arms = 0;
+    (void)state;
+    for (uint32_t n = 0; n < 200; n++) {
+        static Shape shape[2];
+        int arms = 0;
+        draw_shape(n, 300, 0, &shape[0]);
+        shape[1] = (Shape){.thin = INFINITY, .particles = CORNERS};
+        memcpy(shape[1].x, shape[0].x, 3 * CORNERS * sizeof *shape->x);
+        add_cell(1, (const int[3]){0, 0, 0}, &shape[1]);
+        for (int turn = 0; turn < 4; turn++) {
+            Sim *sim = open_shapes(shape);
+            if (!turn) arms = count_arms(sim, 0);
+            with_arms += arms > 0;
+            assert_int_equal(count_arms(sim, 0), arms);
+            assert_int_equal(count_arms(sim, 1), 0);
+            sim_close(sim);
+            for (int k = 0; k < 2; k++) refine_hull(&shape[k]);
+        }
+    }
+    assert_true(with_arms > 400);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rest),    cmocka_unit_test(test_tower),    cmocka_unit_test(test_nearly_aligned),
-        cmocka_unit_test(test_momenta), cmocka_unit_test(test_energy),   cmocka_unit_test(test_stable_step),
-        cmocka_unit_test(test_apart),   cmocka_unit_test(test_search),   cmocka_unit_test(test_arms),
-        cmocka_unit_test(test_inside),  cmocka_unit_test(test_both_ends)};
+        cmocka_unit_test(test_rest),    cmocka_unit_test(test_tower),  cmocka_unit_test(test_nearly_aligned),
+        cmocka_unit_test(test_momenta), cmocka_unit_test(test_energy), cmocka_unit_test(test_stable_step),
+        cmocka_unit_test(test_apart),   cmocka_unit_test(test_search), cmocka_unit_test(test_arms),
+        cmocka_unit_test(test_hollows), cmocka_unit_test(test_inside), cmocka_unit_test(test_both_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
