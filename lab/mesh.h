@@ -97,6 +97,8 @@ Status mesh_surface(const Mesh *mesh, int32_t **out, size_t *count, Error *err);
 
 double mesh_tet_volume(const Mesh *mesh, size_t tet);         // m^3, negative when inverted
 double mesh_triangle_area(const Mesh *mesh, size_t triangle); // m^2
+// Of a triangle as seen from a point, above 0 from behind; all of a closed surface add up to 4 pi inside.
+double mesh_solid_angle(const Mesh *mesh, size_t triangle, const double at[3]);
 
 // ---- for those who make meshes
 
@@ -114,8 +116,11 @@ Status mesh_add_cell(Mesh *mesh, const int32_t corner[8], bool mirrored, Error *
 // many there are fewer.
 Status mesh_weld(Mesh *mesh, size_t *joined, Error *err);
 Status mesh_doubles(const Mesh *mesh, size_t *out, Error *err); // how many mesh_weld would join
-// Checks that a surface is closed, and turns it outwards. Vertices at the very same place are joined if it is not
-// closed otherwise: programs that keep a normal or a texture for each corner write vertices twice.
+// Turns those shells of a closed surface outwards, with all that is in them, that are turned inwards and not in another
+// one, where they are hollows.
+Status mesh_turn_outwards(Mesh *surface, Error *err);
+// Checks that a surface is closed, and turns it outwards (mesh_turn_outwards). Vertices at the very same place are
+// joined if it is not closed otherwise: programs that keep a normal or a texture for each corner write vertices twice.
 Status mesh_close(Mesh *surface, const char *name, Error *err);
 
 #endif

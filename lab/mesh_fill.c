@@ -7,20 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// How often the surface winds around a point, from the solid angles of its triangles (van Oosterom and Strackee 1983).
+// How often the surface winds around a point.
 static double winding(const Mesh *mesh, const double at[3]) {
     double sum = 0;
-    for (size_t f = 0; f < mesh->F; f++) {
-        double r[3][3], length[3], normal[3];
-        for (int v = 0; v < 3; v++) {
-            for (int c = 0; c < 3; c++) r[v][c] = mesh->position[3 * mesh->triangle[3 * f + (size_t)v] + c] - at[c];
-            length[v] = sqrt(vector_dot(r[v], r[v]));
-        }
-        vector_cross(r[1], r[2], normal);
-        double across = length[0] * length[1] * length[2];
-        for (int v = 0; v < 3; v++) across += vector_dot(r[(v + 1) % 3], r[(v + 2) % 3]) * length[v];
-        sum += 2 * atan2(vector_dot(r[0], normal), across);
-    }
+    for (size_t f = 0; f < mesh->F; f++) sum += mesh_solid_angle(mesh, f, at);
     return sum / (4 * 3.14159265358979323846);
 }
 

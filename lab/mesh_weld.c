@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // One vertex in place of several at the very same place.
-#include "base/vector.h"
 #include "lab/mesh.h"
 
 #include <stdlib.h>
@@ -52,16 +51,6 @@ Status mesh_doubles(const Mesh *mesh, size_t *out, Error *err) {
     return status;
 }
 
-// Corners in the other order where the surface is turned inwards.
-static void turn_outwards(Mesh *surface) {
-    if (vector_enclosed(surface->position, 0, surface->triangle, surface->F) >= 0) return;
-    for (size_t f = 0; f < surface->F; f++) {
-        const int32_t kept = surface->triangle[3 * f];
-        surface->triangle[3 * f] = surface->triangle[3 * f + 1];
-        surface->triangle[3 * f + 1] = kept;
-    }
-}
-
 Status mesh_close(Mesh *surface, const char *name, Error *err) {
     Error open;
     size_t doubles;
@@ -72,6 +61,5 @@ Status mesh_close(Mesh *surface, const char *name, Error *err) {
         if (status == STATUS_OK && doubles) surface->note[0] = 0; // which said that they are not joined
         if (status == STATUS_OK) status = mesh_check_closed(surface, name, err);
     }
-    if (status == STATUS_OK) turn_outwards(surface);
-    return status;
+    return status == STATUS_OK ? mesh_turn_outwards(surface, err) : status;
 }

@@ -2,6 +2,7 @@
 // Mesh readers, shapes and checks.
 #include "lab/mesh.h"
 
+#include "base/vector.h"
 #include "tests/test.h"
 
 #define CORPUS "tests/fuzz/corpus/"
@@ -440,11 +441,48 @@ static void test_fill_hollow(void **state) {
     mesh_free(&surface);
 }
 
+// The surface of a box by its corner and size, turned inwards or outwards, behind what there is.
+static void add_box(const double low[3], double size, bool inwards, Mesh *out) {
+    static const int32_t side[6][4] = {{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4},
+                                       {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}};
+    const int32_t first = (int32_t)out->N;
+    Error err;
+    for (int i = 0; i < 8; i++) {
+        const double at[3] = {low[0] + size * (i & 1), low[1] + size * (i >> 1 & 1), low[2] + size * (i >> 2)};
+        assert_status_ok(mesh_add_vertex(out, at, &err), err);
+    }
+    for (int i = 0; i < 12; i++) {
+        const int32_t *v = side[i / 2];
+        const int32_t a = first + v[0], b = first + v[1 + i % 2], c = first + v[2 + i % 2];
+        assert_status_ok(mesh_add_triangle(out, (const int32_t[]){a, inwards ? c : b, inwards ? b : c}, &err), err);
+    }
+}
+
+// A box with a hollow in which another one is, one that touches it and one apart: shells that some program turned
+// inwards are turned back, and the hollow stays one.
+static void test_shells(void **state) {
+    static const double low[5][3] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {1, 1, 10}, {20, 0, 0}},
+                        size[5] = {10, 8, 3, 2, 9};
+    static const int turned[] = {0, 31, 7, 8, 16, 24, 4, 28};
+    (void)state;
+    for (size_t i = 0; i < sizeof turned / sizeof *turned; i++) {
+        Mesh mesh = {0};
+        Error err;
+        for (int k = 0; k < 5; k++) add_box(low[k], size[k], (k == 1) != (turned[i] >> k & 1), &mesh);
+        assert_status_ok(mesh_close(&mesh, "m", &err), err);
+        for (int k = 0; k < 5; k++)
+            assert_close(vector_enclosed(mesh.position, 8 * k, mesh.triangle + 36 * k, 12),
+                         (k == 1 ? -1 : 1) * size[k] * size[k] * size[k], 0, 1e-12);
+        mesh_free(&mesh);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_surfaces), cmocka_unit_test(test_solids),  cmocka_unit_test(test_binary),
         cmocka_unit_test(test_tetgen),   cmocka_unit_test(test_wrong),   cmocka_unit_test(test_polygons),
         cmocka_unit_test(test_checks),   cmocka_unit_test(test_tets),    cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_fill),     cmocka_unit_test(test_doubles), cmocka_unit_test(test_fill_hollow)};
+        cmocka_unit_test(test_fill),     cmocka_unit_test(test_doubles), cmocka_unit_test(test_fill_hollow),
+        cmocka_unit_test(test_shells)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
