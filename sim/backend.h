@@ -175,9 +175,10 @@ typedef struct SimBackend {
     void (*touches)(const SimTouching *, const void *state, const void *w, int thread, int threads);
     // Their sums at vertices first .. last-1: forces of a step; or adjoints, with back->touch_values.
     void (*touch_sums)(const SimTouching *, const SimBack *, size_t first, size_t last);
-    // After the phases: lowers `gap` (vertices) at both ends of each sharp edge of which a part is inside another
-    // closed body, to minus the metres from the middle of that part to the body's surface.
-    void (*edge_gaps)(const SimTouching *, const void *state, double *gap);
+    // After the phases: lowers `gap` (vertices) where closed bodies are inside each other, to minus the metres to the
+    // surface: at both ends of each sharp edge from the middles of its parts inside, at the corners of each face from
+    // its middle, and at one particle of each body from the middle of all.
+    void (*surface_gaps)(const SimTouching *, const void *state, double *gap);
 } SimBackend;
 
 // The table of (isa, precision); NULL isa: the best that this processor runs. NULL when there is none.

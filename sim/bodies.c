@@ -431,7 +431,7 @@ Status sim_touching(Sim *sim, const double *position, double *gap, Error *err) {
         sim->backend->body_trees(t, records, 0, 1);
         sim->backend->touches(t, records, NULL, 0, 1);
         note_gaps(t, of);
-        sim->backend->edge_gaps(t, records, of);
+        sim->backend->surface_gaps(t, records, of);
     }
     for (size_t i = 0; i < vertices && status == STATUS_OK; i++) gap[i] = of[sim->topology.vertex_of[i]];
     free(records);

@@ -462,6 +462,35 @@ static void test_both_ends(void **state) {
     sim_scene_free(&s);
 }
 
+// Equal blocks that lie on one plane, whose corners and edges are all on each other's surfaces, and those at the very
+// same place: told where they overlap, and not where they are side by side.
+static void test_aligned(void **state) {
+    static const double at[][3] = {{0, 0, 0},   {0.1, 0, 0}, {0, 0.1, 0},   {0.1, 0, 0.06}, {0.03, 0, 0.02},
+                                   {0.2, 0, 0}, {0, 0.2, 0}, {0.2, 0, 0.2}, {0.2, 0, 0.1}};
+    (void)state;
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++)
+        for (int turned = 0; turned < 2; turned++) {
+            SimSceneBody bodies[] = {CUBE(.at = {0}), CUBE(.at = {at[k][0], at[k][1], at[k][2]})};
+            bodies[1].turn[1] = turned * 1e-3;
+            double gap[16], least = INFINITY;
+            SimScene s;
+            Sim *sim;
+            Error err;
+            meet(&s, bodies, 2, 0);
+            const double *x = s.values.of[SIM_POSITION];
+            const Box first = box_of(x, bodies[0].cells), second = box_of(x + 24, bodies[1].cells);
+            const double deep = overlap(&first, &second);
+            assert_status_ok(sim_open(&s.model, &exact, &sim, &err), err);
+            assert_status_ok(sim_set(sim, &s.values, &err), err);
+            assert_status_ok(sim_touching(sim, x, gap, &err), err);
+            for (size_t i = 0; i < 16; i++) least = fmin(least, gap[i]);
+            if (k < 5) assert_true(least < -0.25 * deep && least >= -deep - 1e-8);
+            else assert_true(least > -2e-4);
+            sim_close(sim);
+            sim_scene_free(&s);
+        }
+}
+
 // Beams, plates and boxes anywhere: one is told to be inside the other where they overlap, however deep, and only
 // there. Some that overlap deeply touch nowhere.
 static void test_inside(void **state) {
@@ -731,6 +760,7 @@ int main(void) {
         cmocka_unit_test(test_rest),    cmocka_unit_test(test_tower),  cmocka_unit_test(test_nearly_aligned),
         cmocka_unit_test(test_momenta), cmocka_unit_test(test_energy), cmocka_unit_test(test_stable_step),
         cmocka_unit_test(test_apart),   cmocka_unit_test(test_search), cmocka_unit_test(test_arms),
-        cmocka_unit_test(test_hollows), cmocka_unit_test(test_inside), cmocka_unit_test(test_both_ends)};
+        cmocka_unit_test(test_hollows), cmocka_unit_test(test_inside), cmocka_unit_test(test_both_ends),
+        cmocka_unit_test(test_aligned)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

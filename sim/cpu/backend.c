@@ -18,5 +18,5 @@ const SimBackend CPU_FN(sim_backend) = {
     .body_trees = CPU_FN(sim_body_trees),
     .touches = CPU_FN(sim_touches),
     .touch_sums = CPU_FN(sim_touch_sums),
-    .edge_gaps = CPU_FN(sim_edge_gaps),
+    .surface_gaps = CPU_FN(sim_surface_gaps),
 };

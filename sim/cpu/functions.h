@@ -14,6 +14,6 @@ void CPU_FN(sim_body_boxes)(const SimTouching *, const void *state, bool jump, i
 void CPU_FN(sim_body_trees)(const SimTouching *, const void *state, int thread, int threads);
 void CPU_FN(sim_touches)(const SimTouching *, const void *state, const void *w, int thread, int threads);
 void CPU_FN(sim_touch_sums)(const SimTouching *, const SimBack *, size_t first, size_t last);
-void CPU_FN(sim_edge_gaps)(const SimTouching *, const void *state, double *gap);
+void CPU_FN(sim_surface_gaps)(const SimTouching *, const void *state, double *gap);
 
 #endif

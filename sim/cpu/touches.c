@@ -139,10 +139,17 @@ void CPU_FN(sim_touch_sums)(const SimTouching *t, const SimBack *back, size_t fi
         }
 }
 
-// ---- how deep edges are in bodies, whether they touch or not
+// ---- how deep surfaces are in bodies, whether they touch or not
 
-// Of a point, from the surface of a closed body; below 0 inside it.
+static bool closed_at(const SimBody *body, const real *box, const real x[3]) {
+    bool in = body->closed;
+    for (int c = 0; c < 3; c++) in = in && x[c] >= box[c] && x[c] <= box[SIM_QUAD + c];
+    return in;
+}
+
+// Of a point, from the surface of a closed body; below 0 inside it, and infinite outside of its box.
 static real gap_at(const SimTouching *t, const SimBody *body, const real *box, const real *records, const real x[3]) {
+    if (!closed_at(body, box, x)) return NUM(INFINITY);
     const SimSearch search = {x, NULL, NUM(1e18), -1, NULL};
     const SimNearest nearest = sim_nearest(t, body, box, records, &search);
     if (nearest.face < 0) return NUM(INFINITY); // the state is not finite
@@ -174,25 +181,60 @@ static size_t list_pierced(const SimTouching *t, const SimBody *body, const real
     return count;
 }
 
-void CPU_FN(sim_edge_gaps)(const SimTouching *t, const void *state, double *gap) {
-    const real *records = state, *boxes = t->box;
-    for (size_t e = 0; e < t->edges; e++) {
-        const int32_t self = t->edge_body[e], *edge = t->edge + 4 * e;
-        const real *a = sim_place(records, edge[0]), *b = sim_place(records, edge[1]);
-        real around[SIM_RECORD], way[PIERCED_MOST + 1], middle[3];
-        sim_edge_box(records, edge, 2, around);
-        for (int32_t k = 0; k < t->nears[self]; k++) {
-            const int32_t other = t->near[(size_t)self * t->most + (size_t)k];
-            const real *box = boxes + (size_t)other * SIM_RECORD;
-            const SimBody *body = &t->body[other];
-            if (!body->closed || !sim_boxes_meet(around, box, 0)) continue;
-            const size_t count = list_pierced(t, body, records, a, b, around, sim_rounding(t, box), way);
-            way[count] = 1;
-            for (size_t i = 0; i <= count && count > 0; i++) {
-                sim_point_between(a, b, ((i ? way[i - 1] : 0) + way[i]) / 2, middle);
-                const double deep = (double)gap_at(t, body, box, records, middle);
-                for (int j = 0; j < 2 && deep < 0; j++) gap[edge[j]] = fmin(gap[edge[j]], deep);
-            }
+// Of an edge: the middles of the sections between the faces that it goes through, of one that goes through none its
+// own.
+static void lower_edge(const SimTouching *t, size_t e, const SimBody *body, const real *records, double *gap) {
+    const int32_t *edge = t->edge + 4 * e;
+    const real *box = (const real *)t->box + (size_t)(body - t->body) * SIM_RECORD;
+    const real *a = sim_place(records, edge[0]), *b = sim_place(records, edge[1]);
+    real around[SIM_RECORD], way[PIERCED_MOST + 1], middle[3];
+    sim_edge_box(records, edge, 2, around);
+    if (!body->closed || !sim_boxes_meet(around, box, 0)) return;
+    const size_t count = list_pierced(t, body, records, a, b, around, sim_rounding(t, box), way);
+    way[count] = 1;
+    for (size_t i = 0; i <= count; i++) {
+        sim_point_between(a, b, ((i ? way[i - 1] : 0) + way[i]) / 2, middle);
+        const double deep = (double)gap_at(t, body, box, records, middle);
+        for (int j = 0; j < 2 && deep < 0; j++) gap[edge[j]] = fmin(gap[edge[j]], deep);
+    }
+}
+
+// Of a face: its middle. Blocks that are equally high and stand on one plane have corners and edges that are on each
+// other's surfaces, however deep they are in each other.
+static void lower_face(const SimTouching *t, size_t f, const SimBody *body, const real *records, double *gap) {
+    const int32_t *face = t->face + 3 * f;
+    const real *box = (const real *)t->box + (size_t)(body - t->body) * SIM_RECORD;
+    real middle[3];
+    for (int c = 0; c < 3; c++)
+        middle[c] =
+            (sim_place(records, face[0])[c] + sim_place(records, face[1])[c] + sim_place(records, face[2])[c]) / 3;
+    const double deep = (double)gap_at(t, body, box, records, middle);
+    for (int j = 0; j < 3 && deep < 0; j++) gap[face[j]] = fmin(gap[face[j]], deep);
+}
+
+// Of a body: the middle of its particles, where that is inside it. Those at the very same place have nothing else that
+// is inside each other.
+static void lower_middle(const SimTouching *t, const SimBody *self, const SimBody *body, const real *records,
+                         double *gap) {
+    const real *boxes = t->box;
+    const int32_t *point = t->point + self->point;
+    real middle[3] = {0, 0, 0};
+    for (int32_t i = 0; i < self->points; i++)
+        for (int c = 0; c < 3; c++) middle[c] += sim_place(records, point[i])[c] / (real)self->points;
+    const double own = (double)gap_at(t, self, boxes + (size_t)(self - t->body) * SIM_RECORD, records, middle),
+                 deep = (double)gap_at(t, body, boxes + (size_t)(body - t->body) * SIM_RECORD, records, middle);
+    if (own < 0 && deep < 0) gap[point[0]] = fmin(gap[point[0]], fmax(own, deep));
+}
+
+void CPU_FN(sim_surface_gaps)(const SimTouching *t, const void *state, double *gap) {
+    for (size_t b = 0; b < t->bodies; b++) {
+        const SimBody *self = &t->body[b];
+        for (int32_t k = 0; k < t->nears[b]; k++) {
+            const SimBody *other = &t->body[t->near[b * t->most + (size_t)k]];
+            if (!other->closed || !self->closed) continue;
+            for (int32_t e = 0; e < self->edges; e++) lower_edge(t, (size_t)(self->edge + e), other, state, gap);
+            for (int32_t f = 0; f < self->faces; f++) lower_face(t, (size_t)(self->face + f), other, state, gap);
+            lower_middle(t, self, other, state, gap);
         }
     }
 }
