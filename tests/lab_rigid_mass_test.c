@@ -186,19 +186,24 @@ static void test_corner_piece(void **state) {
     mesh_free(&surface);
 }
 
+// Makes it thin along y and long along z, turns it, and puts it far away.
+static void flatten_and_turn(Mesh *mesh) {
+    for (size_t i = 0; i < mesh->N; i++) {
+        double *x = mesh->position + 3 * i;
+        const double from[3] = {x[0], 0.01 * x[1], 3 * x[2]};
+        x[0] = 0.36 * from[0] + 0.48 * from[1] - 0.8 * from[2] + 100;
+        x[1] = -0.8 * from[0] + 0.6 * from[1] - 70;
+        x[2] = 0.48 * from[0] + 0.64 * from[1] + 0.6 * from[2];
+    }
+}
+
 // Turned, moved far away and stretched, a body keeps its shares; a surface that is turned inside out is the same body.
 static void test_poses(void **state) {
     Mesh solid = corner_piece(), surface = surface_of(&solid);
     double mass[2][MOST], share[2][MOST];
     (void)state;
     weigh(&solid, 1, 0, mass[0], share[0]);
-    for (size_t i = 0; i < solid.N; i++) {
-        double *x = solid.position + 3 * i;
-        const double from[3] = {x[0], 0.01 * x[1], 3 * x[2]};
-        x[0] = 0.36 * from[0] + 0.48 * from[1] - 0.8 * from[2] + 100;
-        x[1] = -0.8 * from[0] + 0.6 * from[1] - 70;
-        x[2] = 0.48 * from[0] + 0.64 * from[1] + 0.6 * from[2];
-    }
+    flatten_and_turn(&solid);
     const Body exact = quadrature(&solid);
     weigh(&solid, 1, 0, mass[1], share[1]);
     const Body moved = body_of(&solid, mass[1], share[1]);
@@ -308,13 +313,7 @@ static void test_points(void **state) {
         const Body alone = body_of(&few, mass, share);
         assert_close(alone.mass, exact.mass, 0, 1e-14);
         for (int c = 0; c < 3; c++) assert_close(alone.centre[c], exact.centre[c], 1e-13, 0);
-        for (size_t i = 0; i < few.N; i++) {
-            double *x = few.position + 3 * i;
-            const double from[3] = {x[0], 0.01 * x[1], 3 * x[2]};
-            x[0] = 0.36 * from[0] + 0.48 * from[1] - 0.8 * from[2] + 100;
-            x[1] = -0.8 * from[0] + 0.6 * from[1] - 70;
-            x[2] = 0.48 * from[0] + 0.64 * from[1] + 0.6 * from[2];
-        }
+        flatten_and_turn(&few);
         mesh_free(&all);
     }
     mesh_free(&few);

@@ -59,4 +59,14 @@ static inline void test_remove_folder(const char *folder) {
     if (system(command) != 0) fail_msg("cannot remove %s", folder);
 }
 
+// Whether a log holds the words, or is empty; it is empty then.
+static inline bool test_said(FILE *log, const char *words) {
+    char text[4000] = "";
+    rewind(log);
+    text[fread(text, 1, sizeof text - 1, log)] = 0;
+    rewind(log);
+    assert_int_equal(ftruncate(fileno(log), 0), 0);
+    return *words ? strstr(text, words) != NULL : !*text;
+}
+
 #endif

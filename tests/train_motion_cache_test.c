@@ -65,16 +65,6 @@ static void teardown(Fixture *f) {
     test_remove_folder(f->folder);
 }
 
-// Whether the log holds the words; it is empty then.
-static bool said(Fixture *f, const char *words) {
-    char text[2000] = "";
-    rewind(f->said);
-    text[fread(text, 1, sizeof text - 1, f->said)] = 0;
-    rewind(f->said);
-    assert_int_equal(ftruncate(fileno(f->said), 0), 0);
-    return *words ? strstr(text, words) != NULL : !*text;
-}
-
 // What the cache has seen at a frame whose pictures are those of the movie from `first` on.
 static const MotionSeen *see(Fixture *f, int first, const double *turn, VideoFrame of) {
     Observation history = movie_part(&f->movie, first, T);
@@ -129,7 +119,7 @@ static void a_frame_is_seen_once(void **state) {
     memcpy(own.light, LIGHT, sizeof own.light);
     assert_status_ok(motion_cache_keep_seen(&f.cache, present, &own, &err), err);
     assert_true(same(&own, see(&f, 2, NULL, present)));
-    assert_true(said(&f, ""));
+    assert_true(test_said(f.said, ""));
     motion_seen_free(&own);
     teardown(&f);
 }
@@ -196,15 +186,15 @@ static void a_damaged_record_is_measured_again(void **state) {
     // The byte 8 is the episode's key: a record of another one is missing.
     const off_t begin = size - (off_t)record, wrong[] = {begin, begin + 16, begin + 20, begin + 60, size - 1};
     change_byte(f.path, begin + 8);
-    assert_true(same(&own, see(&f, 0, NULL, present)) && said(&f, ""));
+    assert_true(same(&own, see(&f, 0, NULL, present)) && test_said(f.said, ""));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         change_byte(f.path, wrong[i]);
         assert_true(same(&own, see(&f, 0, NULL, present)));
-        assert_true(said(&f, "motion at episode 2, frame 6 is damaged; it is measured again"));
-        assert_true(same(&own, see(&f, 2, NULL, present)) && said(&f, ""));
+        assert_true(test_said(f.said, "motion at episode 2, frame 6 is damaged; it is measured again"));
+        assert_true(same(&own, see(&f, 2, NULL, present)) && test_said(f.said, ""));
     }
     assert_int_equal(truncate(f.path, size - 1), 0);
-    assert_true(same(&own, see(&f, 0, NULL, present)) && said(&f, "damaged"));
+    assert_true(same(&own, see(&f, 0, NULL, present)) && test_said(f.said, "damaged"));
     motion_seen_free(&own);
     teardown(&f);
 }
@@ -212,12 +202,12 @@ static void a_damaged_record_is_measured_again(void **state) {
 // Other pictures under the same name show that nothing was taken from the file.
 static void of_other_data(Fixture *f) {
     MotionSeen own = copy_of(see(f, 0, NULL, present));
-    assert_true(said(f, ""));
+    assert_true(test_said(f->said, ""));
     open_cache(f);
-    assert_true(same(&own, see(f, 2, NULL, present)) && said(f, ""));
+    assert_true(same(&own, see(f, 2, NULL, present)) && test_said(f->said, ""));
     f->episodes[EPISODE].data++;
     open_cache(f);
-    assert_true(said(f, "motion of 2 of 3 episodes is kept, that of the others is measured"));
+    assert_true(test_said(f->said, "motion of 2 of 3 episodes is kept, that of the others is measured"));
     assert_false(same(&own, see(f, 2, NULL, present)));
     motion_seen_free(&own);
 }
@@ -229,24 +219,25 @@ static void a_foreign_file_is_emptied(void **state) {
     of_other_data(&f);
     f.episodes[EPISODE].frames--;
     open_cache(&f);
-    assert_true(said(&f, "motion of 2 of 3 episodes is kept"));
+    assert_true(test_said(f.said, "motion of 2 of 3 episodes is kept"));
     f.episodes[EPISODE].pixels--;
     open_cache(&f);
-    assert_true(said(&f, "motion of 2 of 3 episodes is kept"));
+    assert_true(test_said(f.said, "motion of 2 of 3 episodes is kept"));
     open_model(&f, (const char *[]){"train.seed=7", NULL}); // of which fields know nothing
     open_cache(&f);
-    assert_true(said(&f, ""));
+    assert_true(test_said(f.said, ""));
     open_model(&f, (const char *[]){"gnn.colour_length=0.5", NULL});
     open_cache(&f);
-    assert_true(said(&f, "made with other options or another version of the program; motion is measured again"));
+    assert_true(
+        test_said(f.said, "made with other options or another version of the program; motion is measured again"));
     open_model(&f, (const char *[]){"data.extent=2.5", "gnn.colour_length=0.5", NULL});
     open_cache(&f);
-    assert_true(said(&f, "made with data.extent 2 m, this run has 2.5 m; motion is measured again"));
+    assert_true(test_said(f.said, "made with data.extent 2 m, this run has 2.5 m; motion is measured again"));
     change_byte(f.path, 20);
     open_cache(&f);
-    assert_true(said(&f, "damaged, or made by another version of the program; motion is measured again"));
+    assert_true(test_said(f.said, "damaged, or made by another version of the program; motion is measured again"));
     open_cache(&f);
-    assert_true(said(&f, ""));
+    assert_true(test_said(f.said, ""));
     teardown(&f);
 }
 
@@ -260,7 +251,7 @@ static void records_of_another_process(void **state) {
     f.cache = (MotionCache){0};
     for (int e = 0; e < EPISODES; e++) f.episodes[e].data += 100;
     open_cache(&f);
-    assert_true(said(&f, "motion of 0 of 3 episodes is kept"));
+    assert_true(test_said(f.said, "motion of 0 of 3 episodes is kept"));
     assert_false(same(&own, see(&f, 2, NULL, present)));
     MotionCache second = f.cache;
     f.cache = first;
@@ -330,10 +321,10 @@ static void a_full_disk_is_no_end(void **state) {
         text[fread(text, 1, sizeof text - 1, f.said)] = 0;
         const char *first = strstr(text, i < 2 ? "cannot write (File too large)" : "cannot write (No space left");
         assert_true(first && !strstr(first + 1, "cannot write")); // once
-        assert_true(said(&f, "motion.bin"));
+        assert_true(test_said(f.said, "motion.bin"));
         open_cache(&f); // nothing that was cut short is taken
         assert_false(same(&own, see(&f, 2, NULL, present)));
-        assert_true(said(&f, ""));
+        assert_true(test_said(f.said, ""));
     }
     motion_seen_free(&own);
     teardown(&f);
@@ -353,10 +344,10 @@ static void a_full_disk_keeps_what_it_has(void **state) {
          other = !same(&own, see(&f, 2, NULL, (VideoFrame){.frame = 6, .stride = 1}));
     limit_files(0);
     assert_true(kept && other);
-    assert_true(said(&f, "cannot write"));
+    assert_true(test_said(f.said, "cannot write"));
     open_cache(&f);
     assert_true(same(&own, see(&f, 2, NULL, present)));
-    assert_true(said(&f, "motion of 2 of 3 episodes is kept"));
+    assert_true(test_said(f.said, "motion of 2 of 3 episodes is kept"));
     motion_seen_free(&own);
     teardown(&f);
 }

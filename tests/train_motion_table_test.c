@@ -83,16 +83,6 @@ static int tear_down(void **state) {
     return 0;
 }
 
-// Whether the log holds the words, or is empty; it is empty then.
-static bool said(Fixture *f, const char *words) {
-    char text[4000] = "";
-    rewind(f->said);
-    text[fread(text, 1, sizeof text - 1, f->said)] = 0;
-    rewind(f->said);
-    assert_int_equal(ftruncate(fileno(f->said), 0), 0);
-    return *words ? strstr(text, words) != NULL : !*text;
-}
-
 // As a new run does.
 static void open_data(Fixture *f, const char *data) {
     MotionEpisode *episodes;
@@ -178,31 +168,31 @@ static void files_come_and_go(void **state) {
     fill(f);
     assert_int_equal(found(f, ""), 2 * FILE_RECORDS);
     open_data(f, f->data);
-    assert_true(said(f, "") && found(f, "") == 2 * FILE_RECORDS);
+    assert_true(test_said(f->said, "") && found(f, "") == 2 * FILE_RECORDS);
     // One more, before the others.
     write_file(f, "A.h5", FRAMES, SIDE);
     run_in(f, "touch -d 2003-02-03 data/A.h5");
     open_data(f, f->data);
-    assert_true(said(f, "motion.bin: motion of 4 of 6 episodes is kept, that of the others is measured"));
+    assert_true(test_said(f->said, "motion.bin: motion of 4 of 6 episodes is kept, that of the others is measured"));
     assert_true(found(f, "") == 2 * FILE_RECORDS && found(f, "/A.h5") == 0);
     fill(f);
     // One less changes no byte, and it may come back.
     uint64_t hash = hash_of_file(f);
     run_in(f, "mv data/a.h5 .");
     open_data(f, f->data);
-    assert_true(said(f, "") && found(f, "") == 2 * FILE_RECORDS && hash_of_file(f) == hash);
+    assert_true(test_said(f->said, "") && found(f, "") == 2 * FILE_RECORDS && hash_of_file(f) == hash);
     run_in(f, "mv a.h5 data");
     open_data(f, f->data);
-    assert_true(said(f, "") && found(f, "") == 3 * FILE_RECORDS);
+    assert_true(test_said(f->said, "") && found(f, "") == 3 * FILE_RECORDS);
     // It is gone when its room has been given away.
     run_in(f, "mv data/a.h5 .");
     write_file(f, "c.h5", FRAMES, SIDE);
     open_data(f, f->data);
-    assert_true(said(f, "motion of 4 of 6 episodes is kept"));
+    assert_true(test_said(f->said, "motion of 4 of 6 episodes is kept"));
     fill(f);
     run_in(f, "mv a.h5 data");
     open_data(f, f->data);
-    assert_true(said(f, "motion of 6 of 8 episodes is kept") && found(f, "") == 3 * FILE_RECORDS);
+    assert_true(test_said(f->said, "motion of 6 of 8 episodes is kept") && found(f, "") == 3 * FILE_RECORDS);
 }
 
 static void only_what_was_touched_is_measured(void **state) {
@@ -213,7 +203,7 @@ static void only_what_was_touched_is_measured(void **state) {
     for (int i = 0; i < 20; i++) {
         run_in(f, i % 2 ? "touch -d '2003-01-01 00:00:00.001' data/a.h5" : "touch -d 2003-01-01 data/a.h5");
         open_data(f, f->data);
-        assert_true(said(f, "motion of 2 of 4 episodes is kept"));
+        assert_true(test_said(f->said, "motion of 2 of 4 episodes is kept"));
         assert_true(found(f, "/a.h5") == 0 && found(f, "/b.h5") == FILE_RECORDS);
         fill(f);
         assert_int_equal(found(f, ""), 2 * FILE_RECORDS);
@@ -236,11 +226,11 @@ static void places_and_order_do_not_matter(void **state) {
     run_in(f, "mkdir x && mv moved/a.h5 x && ln -s ../x/a.h5 moved/a.h5");
     open_data(f, f->data);
     assert_int_equal(found(f, ""), 2 * FILE_RECORDS);
-    assert_true(said(f, "") && hash_of_file(f) == hash);
+    assert_true(test_said(f->said, "") && hash_of_file(f) == hash);
     // Another name of the file: its records are found too, though their tags are those of the old name.
     run_in(f, "mv moved/b.h5 moved/c.h5");
     open_data(f, f->data);
-    assert_true(said(f, ""));
+    assert_true(test_said(f->said, ""));
 }
 
 static void a_copy_serves_a_run_with_more_data(void **state) {
@@ -251,7 +241,7 @@ static void a_copy_serves_a_run_with_more_data(void **state) {
     write_file(f, "c.h5", FRAMES + 2, SIDE);
     snprintf(f->path, sizeof f->path, "%s/more/motion.bin", f->folder);
     open_data(f, f->data);
-    assert_true(said(f, "motion of 4 of 6 episodes is kept") && found(f, "") == 2 * FILE_RECORDS);
+    assert_true(test_said(f->said, "motion of 4 of 6 episodes is kept") && found(f, "") == 2 * FILE_RECORDS);
     fill(f);
     assert_int_equal(found(f, ""), 2 * FILE_RECORDS + TRAINED * (FRAMES + 2));
 }
@@ -262,7 +252,7 @@ static void larger_pictures_have_slots_of_their_own(void **state) {
     fill(f);
     write_file(f, "c.h5", FRAMES, 16 * SIDE);
     open_data(f, f->data);
-    assert_true(said(f, "motion of 4 of 6 episodes is kept") && found(f, "") == 2 * FILE_RECORDS);
+    assert_true(test_said(f->said, "motion of 4 of 6 episodes is kept") && found(f, "") == 2 * FILE_RECORDS);
     fill(f);
     run_in(f, "rm data/b.h5");
     open_data(f, f->data);
@@ -275,18 +265,18 @@ static void other_views_are_other_motion(void **state) {
     fill(f);
     f->config.data.input_views = (IntList){.v = {0}, .count = 1};
     open_data(f, f->data);
-    assert_true(said(f, "motion of 0 of 4 episodes is kept") && found(f, "") == 0);
+    assert_true(test_said(f->said, "motion of 0 of 4 episodes is kept") && found(f, "") == 0);
     fill(f);
     f->config.data.input_views.v[0] = 1;
     open_data(f, f->data);
-    assert_true(said(f, "motion of 0 of 4 episodes is kept") && found(f, "") == 0);
+    assert_true(test_said(f->said, "motion of 0 of 4 episodes is kept") && found(f, "") == 0);
     f->config.data.input_views.count = 0;
     open_data(f, f->data);
     fill(f);
     f->config.data.input_views = (IntList){.v = {0, 1}, .count = 2}; // as is the default
-    said(f, "");
+    test_said(f->said, "");
     open_data(f, f->data);
-    assert_true(said(f, "") && found(f, "") == 2 * FILE_RECORDS);
+    assert_true(test_said(f->said, "") && found(f, "") == 2 * FILE_RECORDS);
 }
 
 // ---- files that look the same: b has the size, time, names and numbers of a, but other pictures
@@ -297,7 +287,7 @@ static void files_that_look_the_same_are_told_apart(void **state) {
     open_data(f, f->data);
     fill(f);
     open_data(f, f->data);
-    assert_true(said(f, "") && found(f, "") == 2 * FILE_RECORDS); // whose tags are right
+    assert_true(test_said(f->said, "") && found(f, "") == 2 * FILE_RECORDS); // whose tags are right
     run_in(f, "printf 'b.h5\\na.h5\\n' >data/list.txt");
     snprintf(f->list, sizeof f->list, "%s/data/list.txt", f->folder);
     open_data(f, f->list);
@@ -305,21 +295,21 @@ static void files_that_look_the_same_are_told_apart(void **state) {
     write_file(f, "c.h5", FRAMES, SIDE);
     run_in(f, "touch -d 2001-02-03 data/?.h5");
     open_data(f, f->data);
-    assert_true(said(f, "motion of 4 of 6 episodes is kept") && found(f, "") == 2 * FILE_RECORDS);
+    assert_true(test_said(f->said, "motion of 4 of 6 episodes is kept") && found(f, "") == 2 * FILE_RECORDS);
     fill(f);
     run_in(f, "mv data moved");
     snprintf(f->data, sizeof f->data, "%s/moved", f->folder);
     open_data(f, f->data);
-    assert_true(said(f, "") && found(f, "") == 3 * FILE_RECORDS);
+    assert_true(test_said(f->said, "") && found(f, "") == 3 * FILE_RECORDS);
     // Alone it could be either.
     run_in(f, "rm moved/a.h5 moved/c.h5");
     open_data(f, f->data);
-    assert_true(said(f, "motion of 0 of 2 episodes is kept") && found(f, "") == 0);
+    assert_true(test_said(f->said, "motion of 0 of 2 episodes is kept") && found(f, "") == 0);
     fill(f);
     write_file(f, "a.h5", FRAMES, SIDE);
     run_in(f, "touch -d 2001-02-03 moved/?.h5");
     open_data(f, f->data);
-    assert_true(said(f, "motion of 0 of 4 episodes is kept") && found(f, "") == 0);
+    assert_true(test_said(f->said, "motion of 0 of 4 episodes is kept") && found(f, "") == 0);
 }
 
 static void a_file_may_be_listed_twice(void **state) {
@@ -327,7 +317,7 @@ static void a_file_may_be_listed_twice(void **state) {
     run_in(f, "printf 'data/a.h5\\ndata/b.h5\\ndata/a.h5\\n' >list.txt");
     for (int i = 0; i < 3; i++) {
         open_data(f, f->list);
-        assert_true(said(f, "") && f->train.episode_count == 3 * TRAINED);
+        assert_true(test_said(f->said, "") && f->train.episode_count == 3 * TRAINED);
         assert_int_equal(found(f, ""), i ? 3 * FILE_RECORDS : 0);
         fill(f);
         assert_int_equal(found(f, ""), 3 * FILE_RECORDS);
@@ -359,12 +349,12 @@ static void a_kill_leaves_the_old_table(void **state) {
     run_in(f, "touch data/a.h5");
     for (int i = 0; i < 3; i++) {
         open_data(f, f->data);
-        assert_true(said(f, "motion of 2 of 6 episodes is kept") && found(f, "/b.h5") == FILE_RECORDS);
+        assert_true(test_said(f->said, "motion of 2 of 6 episodes is kept") && found(f, "/b.h5") == FILE_RECORDS);
         write_bytes(f->path, header, PAGE, 0);
     }
     run_in(f, "rm data/c.h5 && touch -d 2001-02-03 data/a.h5");
     open_data(f, f->data);
-    assert_true(said(f, "") && found(f, "/b.h5") == FILE_RECORDS);
+    assert_true(test_said(f->said, "") && found(f, "/b.h5") == FILE_RECORDS);
     fill(f);
     assert_int_equal(found(f, ""), 2 * FILE_RECORDS);
 }
@@ -381,10 +371,10 @@ static void a_file_cut_short_is_filled_again(void **state) {
         open_data(f, f->data);
         int there = found(f, "");
         assert_true(left[i] < size / 2 ? there == 0 : there >= FILE_RECORDS - 1 && there < 2 * FILE_RECORDS);
-        said(f, "");
+        test_said(f->said, "");
         fill(f);
         open_data(f, f->data);
-        assert_true(said(f, "") && found(f, "") == 2 * FILE_RECORDS);
+        assert_true(test_said(f->said, "") && found(f, "") == 2 * FILE_RECORDS);
     }
 }
 
@@ -399,10 +389,10 @@ static void a_damaged_table_is_not_used(void **state) {
         byte ^= 16;
         write_bytes(f->path, &byte, 1, at);
         open_data(f, f->data);
-        assert_true(said(f, "damaged") && found(f, "") == 0);
+        assert_true(test_said(f->said, "damaged") && found(f, "") == 0);
         fill(f);
         open_data(f, f->data);
-        assert_true(said(f, "") && found(f, "") == 2 * FILE_RECORDS);
+        assert_true(test_said(f->said, "") && found(f, "") == 2 * FILE_RECORDS);
     }
 }
 

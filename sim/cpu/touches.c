@@ -141,15 +141,11 @@ void CPU_FN(sim_touch_sums)(const SimTouching *t, const SimBack *back, size_t fi
 
 // ---- how deep surfaces are in bodies, whether they touch or not
 
-static bool closed_at(const SimBody *body, const real *box, const real x[3]) {
-    bool in = body->closed;
-    for (int c = 0; c < 3; c++) in = in && x[c] >= box[c] && x[c] <= box[SIM_QUAD + c];
-    return in;
-}
-
 // Of a point, from the surface of a closed body; below 0 inside it, and infinite outside of its box.
-static real gap_at(const SimTouching *t, const SimBody *body, const real *box, const real *records, const real x[3]) {
-    if (!closed_at(body, box, x)) return NUM(INFINITY);
+static real gap_at(const SimTouching *t, const SimBody *body, const real *records, const real x[3]) {
+    const real *box = box_of(t, (size_t)(body - t->body));
+    for (int c = 0; c < 3; c++)
+        if (!(x[c] >= box[c] && x[c] <= box[SIM_QUAD + c])) return NUM(INFINITY);
     const SimSearch search = {x, NULL, NUM(1e18), -1, NULL};
     const SimNearest nearest = sim_nearest(t, body, box, records, &search);
     if (nearest.face < 0) return NUM(INFINITY); // the state is not finite
@@ -185,16 +181,16 @@ static size_t list_pierced(const SimTouching *t, const SimBody *body, const real
 // own.
 static void lower_edge(const SimTouching *t, size_t e, const SimBody *body, const real *records, double *gap) {
     const int32_t *edge = t->edge + 4 * e;
-    const real *box = (const real *)t->box + (size_t)(body - t->body) * SIM_RECORD;
+    const real *box = box_of(t, (size_t)(body - t->body));
     const real *a = sim_place(records, edge[0]), *b = sim_place(records, edge[1]);
     real around[SIM_RECORD], way[PIERCED_MOST + 1], middle[3];
     sim_edge_box(records, edge, 2, around);
-    if (!body->closed || !sim_boxes_meet(around, box, 0)) return;
+    if (!sim_boxes_meet(around, box, 0)) return;
     const size_t count = list_pierced(t, body, records, a, b, around, sim_rounding(t, box), way);
     way[count] = 1;
     for (size_t i = 0; i <= count; i++) {
         sim_point_between(a, b, ((i ? way[i - 1] : 0) + way[i]) / 2, middle);
-        const double deep = (double)gap_at(t, body, box, records, middle);
+        const double deep = (double)gap_at(t, body, records, middle);
         for (int j = 0; j < 2 && deep < 0; j++) gap[edge[j]] = fmin(gap[edge[j]], deep);
     }
 }
@@ -203,12 +199,11 @@ static void lower_edge(const SimTouching *t, size_t e, const SimBody *body, cons
 // other's surfaces, however deep they are in each other.
 static void lower_face(const SimTouching *t, size_t f, const SimBody *body, const real *records, double *gap) {
     const int32_t *face = t->face + 3 * f;
-    const real *box = (const real *)t->box + (size_t)(body - t->body) * SIM_RECORD;
     real middle[3];
     for (int c = 0; c < 3; c++)
         middle[c] =
             (sim_place(records, face[0])[c] + sim_place(records, face[1])[c] + sim_place(records, face[2])[c]) / 3;
-    const double deep = (double)gap_at(t, body, box, records, middle);
+    const double deep = (double)gap_at(t, body, records, middle);
     for (int j = 0; j < 3 && deep < 0; j++) gap[face[j]] = fmin(gap[face[j]], deep);
 }
 
@@ -216,13 +211,11 @@ static void lower_face(const SimTouching *t, size_t f, const SimBody *body, cons
 // is inside each other.
 static void lower_middle(const SimTouching *t, const SimBody *self, const SimBody *body, const real *records,
                          double *gap) {
-    const real *boxes = t->box;
     const int32_t *point = t->point + self->point;
     real middle[3] = {0, 0, 0};
     for (int32_t i = 0; i < self->points; i++)
         for (int c = 0; c < 3; c++) middle[c] += sim_place(records, point[i])[c] / (real)self->points;
-    const double own = (double)gap_at(t, self, boxes + (size_t)(self - t->body) * SIM_RECORD, records, middle),
-                 deep = (double)gap_at(t, body, boxes + (size_t)(body - t->body) * SIM_RECORD, records, middle);
+    const double own = (double)gap_at(t, self, records, middle), deep = (double)gap_at(t, body, records, middle);
     if (own < 0 && deep < 0) gap[point[0]] = fmin(gap[point[0]], fmax(own, deep));
 }
 

@@ -13,11 +13,6 @@ E2
 train() { "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 "$@"; }
 # Losses by step, without times and speeds.
 losses() { sed -n 's/.*"step":\([0-9]*\),"kind":"train","loss":\([^,]*\),.*/\1 \2/p' "$1/metrics.jsonl"; }
-# What stands behind the header, which names the run's folder.
-weights() {
-  "$VPD" export -q --raw "$1" --safetensors "$folder/w.safetensors" || return 1
-  tail -c +$(($(od -An -tu8 -N8 "$folder/w.safetensors") + 9)) "$folder/w.safetensors" | cksum
-}
 
 expect 0 "" "*" train -o "$folder/whole"
 [ "$(losses "$folder/whole" | wc -l)" = 8 ] || fail "8 lines of losses expected: $(losses "$folder/whole")"

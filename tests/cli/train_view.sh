@@ -16,10 +16,6 @@ train() { "$VPD" train "$folder/config.yaml" -d "$data" --threads 1 "$@"; }
 expect 0 "*" "*" train -q -o "$runs/alone"
 # Everything but times.
 results() { sed 's/,"steps_per_second".*//' "$1/metrics.jsonl"; }
-weights() {
-  "$VPD" export -q --raw "$1" --safetensors "$folder/w.safetensors" || return 1
-  tail -c +$(($(od -An -tu8 -N8 "$folder/w.safetensors") + 9)) "$folder/w.safetensors" | cksum
-}
 
 train -o "$runs/seen" --view >"$folder/seen.out" 2>"$folder/seen.err" &
 run=$!
