@@ -157,7 +157,7 @@ typedef struct vpd_particle_arrays {
     const uint8_t *colour;  // (N,3) of the pixel that a particle came from; or NULL
     const uint16_t *labels; // (N) 0 = background, k+1 = object k; or NULL
     const uint8_t *moving;  // (N) 1: it moved before the present frame; or NULL
-    const float *radius;    // (N) metres, 0: a mirror image, which is not drawn (docs/model.md, 5.3); or NULL
+    const float *radius;    // (N) metres, 0: a hidden point, which is not drawn (docs/model.md, 5.3); or NULL
     const int32_t *body;    // (N) number of its rigid body, -1: it stands still; or NULL
 } vpd_particle_arrays;
 

@@ -54,14 +54,14 @@ static Status show_history(Told *told, const RolloutFile *file, Error *err) {
 
 static json_t *label_json(const EditLabel *l) {
     return json_pack("{s:i s:s s:I s:I s:[o,o,o]}", "label", l->label, "name", l->name, "particles",
-                     (json_int_t)l->particles, "mirror_images", (json_int_t)l->images, "centre",
+                     (json_int_t)l->particles, "hidden_points", (json_int_t)l->hidden, "centre",
                      json_finite(l->centre[0]), json_finite(l->centre[1]), json_finite(l->centre[2]));
 }
 
 static void print_label(const EditLabel *l) {
     char counts[80];
     printf("label %5d  %-36s  centre %7.3f %7.3f %7.3f  %s\n", l->label,
-           rollout_count_text(l->particles, l->images, counts), l->centre[0], l->centre[1], l->centre[2], l->name);
+           rollout_count_text(l->particles, l->hidden, counts), l->centre[0], l->centre[1], l->centre[2], l->name);
 }
 
 static Status show_labels(Told *told, const RolloutFile *file, Error *err) {
@@ -95,12 +95,12 @@ static Status read_edits(const CommandLine *line, EditList **out, Error *err) {
 }
 
 static Status report_edits(Told *told, const char *out, const RolloutFile *file, const EditReport *report, Error *err) {
-    size_t after = report->after - report->images_after, before = report->before - report->images_before;
+    size_t after = report->after - report->hidden_after, before = report->before - report->hidden_before;
     if (told->json) {
         json_t *object =
             json_pack("{s:[s] s:I s:I s:I s:I s:I s:I s:s s:i s:o}", "written", out, "particles", (json_int_t)after,
-                      "mirror_images", (json_int_t)report->images_after, "particles_before", (json_int_t)before,
-                      "mirror_images_before", (json_int_t)report->images_before, "edits", (json_int_t)report->applied,
+                      "hidden_points", (json_int_t)report->hidden_after, "particles_before", (json_int_t)before,
+                      "hidden_points_before", (json_int_t)report->hidden_before, "edits", (json_int_t)report->applied,
                       "left_out", (json_int_t)report->skipped, "episode", file->episode, "first_frame",
                       file->first_frame, "edit_seconds", json_finite(report->edit_seconds));
         bool good = object && json_object_update(told->json, object) == 0;
@@ -108,8 +108,8 @@ static Status report_edits(Told *told, const char *out, const RolloutFile *file,
         return good ? STATUS_OK : error_set(err, STATUS_FAILED, "--json: a path is no UTF-8, or memory ran out");
     }
     char now[80], then[80];
-    printf("%s: %s; before %s; %zu edit%s", out, rollout_count_text(after, report->images_after, now),
-           rollout_count_text(before, report->images_before, then), report->applied, report->applied == 1 ? "" : "s");
+    printf("%s: %s; before %s; %zu edit%s", out, rollout_count_text(after, report->hidden_after, now),
+           rollout_count_text(before, report->hidden_before, then), report->applied, report->applied == 1 ? "" : "s");
     if (report->skipped) printf(", %zu left out", report->skipped);
     printf(" (episode %s, frame %d)\n", *file->episode ? file->episode : "unknown", file->first_frame);
     if (command_has(told->line, "time")) printf("%.3f s for the edits\n", report->edit_seconds);

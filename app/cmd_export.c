@@ -63,12 +63,12 @@ static void join_paths(const json_t *paths, char *out, size_t size) {
 static Status tell_rollout(const CommandLine *line, const RolloutFile *r, json_t *written, Error *err) {
     char paths[4096];
     join_paths(written, paths, sizeof paths);
-    size_t drawn = rollout_drawn(&r->sets[0]), images = r->sets[0].N - drawn;
+    size_t drawn = rollout_drawn(&r->sets[0]), hidden = r->sets[0].N - drawn;
     char counts[80];
-    json_t *object = json_pack("{s:O s:I s:I s:I}", "written", written, "particles", (json_int_t)drawn, "mirror_images",
-                               (json_int_t)images, "steps", (json_int_t)r->steps);
+    json_t *object = json_pack("{s:O s:I s:I s:I}", "written", written, "particles", (json_int_t)drawn, "hidden_points",
+                               (json_int_t)hidden, "steps", (json_int_t)r->steps);
     return result_tell(line, object, RESULT_NOTE, err, "%s: %s, %zu step%s written", paths,
-                       rollout_count_text(drawn, images, counts), r->steps, r->steps == 1 ? "" : "s");
+                       rollout_count_text(drawn, hidden, counts), r->steps, r->steps == 1 ? "" : "s");
 }
 
 static Status run_export_rollout(const CommandLine *line, Error *err) {

@@ -130,14 +130,14 @@ static Status continue_rollout(const CommandLine *line, const char *out, Session
 }
 
 static Status tell(const CommandLine *line, const char *out, const RolloutFile *r, Error *err) {
-    size_t drawn = rollout_drawn(&r->sets[0]), images = r->sets[0].N - drawn;
+    size_t drawn = rollout_drawn(&r->sets[0]), hidden = r->sets[0].N - drawn;
     char counts[80];
     json_t *object =
         json_pack("{s:[s] s:s s:i s:I s:I s:I s:o s:s}", "written", out, "episode", r->episode, "first_frame",
-                  r->first_frame, "particles", (json_int_t)drawn, "mirror_images", (json_int_t)images, "steps",
+                  r->first_frame, "particles", (json_int_t)drawn, "hidden_points", (json_int_t)hidden, "steps",
                   (json_int_t)r->steps, "time_step", json_finite(r->time_step), "checkpoint", r->checkpoint);
     return result_tell(line, object, RESULT_STDOUT, err, "%s: episode %s from frame %d, %s, %zu step%s of %.4g s", out,
-                       r->episode, r->first_frame, rollout_count_text(drawn, images, counts), r->steps,
+                       r->episode, r->first_frame, rollout_count_text(drawn, hidden, counts), r->steps,
                        r->steps == 1 ? "" : "s", r->time_step);
 }
 

@@ -60,12 +60,12 @@ static Status inspect_dataset(const char *path, json_t **out, Error *err) {
 
 // ---- rollouts and particles
 
-// Particles of each label, without mirror images, by its name: the line of label_names, else its number.
+// Particles of each label, without hidden points, by its name: the line of label_names, else its number.
 static json_t *count_labels(const RolloutFile *r) {
     const RolloutSet *set = &r->sets[0];
     size_t *counts = calloc(UINT16_MAX + 1, sizeof *counts);
     json_t *out = json_object();
-    for (size_t i = 0; counts && i < set->N; i++) counts[set->labels[i]] += !rollout_is_image(set, i);
+    for (size_t i = 0; counts && i < set->N; i++) counts[set->labels[i]] += !rollout_is_hidden(set, i);
     const char *line = r->label_names ? r->label_names : "";
     for (size_t label = 0; counts && label <= UINT16_MAX; label++) {
         char name[128];
@@ -142,8 +142,8 @@ static json_t *describe_rollout(const char *path, const RolloutFile *r) {
         "moving_cameras", r->camera_frames > 1, "checkpoint", r->checkpoint, "checkpoint_hash", r->checkpoint_hash,
         "dataset", r->dataset, "episode", r->episode, "first_frame", r->first_frame, "frame_stride", r->frame_stride);
     if (!out) return NULL;
-    size_t mirrored = now->N - rollout_drawn(now);
-    if (mirrored) json_object_set_new(out, "mirror_images", json_integer((json_int_t)mirrored));
+    size_t hidden = now->N - rollout_drawn(now);
+    if (hidden) json_object_set_new(out, "hidden_points", json_integer((json_int_t)hidden));
     if (r->surface.triangles) json_object_set_new(out, "triangles", json_integer((json_int_t)r->surface.triangles));
     if (r->surface.springs) json_object_set_new(out, "springs", json_integer((json_int_t)r->surface.springs));
     if (now->body) json_object_set_new(out, "bodies", json_integer((json_int_t)count_bodies(now->body, now->N)));

@@ -50,7 +50,7 @@ static void log_selection(const EditScene *scene, const Edit *edit, const Mask *
     bool bodies = edit->op == EDIT_SIMULATE && !edit->select && now->body; // all of them
     if (!scene->log || edit->op == EDIT_COMPOSE || (!edit->select && !bodies && edit->op != EDIT_CLUSTER)) return;
     if (labels && !bodies) snprintf(text, sizeof text, " of %zu label%s", labels, labels == 1 ? "" : "s");
-    for (size_t i = 0; i < now->N; i++) count[rollout_is_image(now, i)] += mask[i] && (!bodies || now->body[i] >= 0);
+    for (size_t i = 0; i < now->N; i++) count[rollout_is_hidden(now, i)] += mask[i] && (!bodies || now->body[i] >= 0);
     log_note(scene->log, "%s: %s%s", edit->word, rollout_count_text(count[0], count[1], counts), text);
 }
 
@@ -100,7 +100,7 @@ static Status note_step(RolloutFile *file, size_t step, Error *err) {
 // Makes the state at `step` the present and finds all owners, before the first edit.
 static Status begin(EditScene *scene, size_t step, EditReport *report, Error *err) {
     const RolloutSet *now = scene_now(scene);
-    *report = (EditReport){.before = now->N, .images_before = now->N - rollout_drawn(now)};
+    *report = (EditReport){.before = now->N, .hidden_before = now->N - rollout_drawn(now)};
     rollout_surface_free(&scene->file->surface); // its numbers would be of other particles
     Status status = scene_see_shadows(scene, err);
     if (status == STATUS_OK) status = edit_take_step(scene->file, step, err);
@@ -116,7 +116,7 @@ static Status end(EditScene *scene, Status status, double start, EditReport *rep
     if (status == STATUS_OK) status = scene_spread_labels(scene, err);
     report->edit_seconds = clock_now() - start;
     const RolloutSet *now = scene_now(scene);
-    if (status == STATUS_OK) report->after = now->N, report->images_after = now->N - rollout_drawn(now);
+    if (status == STATUS_OK) report->after = now->N, report->hidden_after = now->N - rollout_drawn(now);
     return status;
 }
 

@@ -34,8 +34,8 @@ Status edit_list_read(EditList *list, const char *text, const char *name, const 
 size_t edit_list_count(const EditList *list);
 
 typedef struct EditReport {
-    size_t before, after;               // number of present particles, mirror images among them
-    size_t images_before, images_after; // number of mirror images
+    size_t before, after;               // number of present particles, hidden points among them
+    size_t hidden_before, hidden_after; // number of hidden points
     size_t applied, skipped;
     double edit_seconds;
 } EditReport;
@@ -85,7 +85,7 @@ Status edit_simulation_check(const char *name, const char *map, Error *err);
 typedef struct EditLabel {
     int label;
     char name[128];
-    size_t particles, images; // mirror images are counted apart
+    size_t particles, hidden; // hidden points are counted apart
     double centre[3];         // metres, mean of the present particles and images
 } EditLabel;
 Status edit_labels(const RolloutFile *file, EditLabel **out, size_t *found, Error *err);

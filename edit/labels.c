@@ -196,13 +196,13 @@ Status edit_labels(const RolloutFile *file, EditLabel **out, size_t *found, Erro
     if (!all) return scene_no_memory(err);
     for (size_t i = 0; now->labels && i < now->N; i++) {
         EditLabel *label = all + now->labels[i];
-        *(rollout_is_image(now, i) ? &label->images : &label->particles) += 1;
+        *(rollout_is_hidden(now, i) ? &label->hidden : &label->particles) += 1;
         for (size_t c = 0; c < 3; c++) label->centre[c] += now->positions[3 * i + c];
     }
     const char *line = scene_names(&scene);
     for (int l = 0; l < LABELS; l++) {
         EditLabel label = all[l];
-        const size_t count = label.particles + label.images;
+        const size_t count = label.particles + label.hidden;
         line = rollout_label_line(line, l, label.name, sizeof label.name);
         if (count == 0) continue;
         label.label = l;

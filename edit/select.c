@@ -113,7 +113,7 @@ enum { NO_PARTICLE = -1, LEAST_PIXELS = 1, PIXELS_WITHOUT_RADIUS = 2 };
 static bool covers(const double K[9], const double camera_from_world[16], const RolloutSet *now, size_t i,
                    const double at[2], double *away, double *depth) {
     double p[3], xy[2] = {0};
-    if (rollout_is_image(now, i)) return false;
+    if (rollout_is_hidden(now, i)) return false;
     for (size_t c = 0; c < 3; c++) p[c] = now->positions[3 * i + c];
     pose_apply(camera_from_world, p, p);
     *depth = camera_project(K, p, xy);

@@ -57,17 +57,17 @@ Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) 
 
 bool rollout_has_light(const RolloutFile *r) { return vector_dot(r->light, r->light) > 0; }
 
-bool rollout_is_image(const RolloutSet *set, size_t i) { return set->radius && set->radius[i] == 0; }
+bool rollout_is_hidden(const RolloutSet *set, size_t i) { return set->radius && set->radius[i] == 0; }
 
 size_t rollout_drawn(const RolloutSet *set) {
     size_t count = 0;
-    for (size_t i = 0; i < set->N; i++) count += !rollout_is_image(set, i);
+    for (size_t i = 0; i < set->N; i++) count += !rollout_is_hidden(set, i);
     return count;
 }
 
-const char *rollout_count_text(size_t drawn, size_t images, char out[80]) {
+const char *rollout_count_text(size_t drawn, size_t hidden, char out[80]) {
     int used = snprintf(out, 80, "%zu particle%s", drawn, drawn == 1 ? "" : "s");
-    if (images) snprintf(out + used, 80 - (size_t)used, " and %zu mirror image%s", images, images == 1 ? "" : "s");
+    if (hidden) snprintf(out + used, 80 - (size_t)used, " and %zu hidden point%s", hidden, hidden == 1 ? "" : "s");
     return out;
 }
 

@@ -44,7 +44,7 @@ typedef struct RolloutSet {
     // In past sets alone.
     uint32_t *ties; // (N) the present particle that owns a past one
     // In the present set alone; the last three only with rigid bodies, then all of them.
-    float *radius;   // (N) metres; 0: the mirror image of another particle, which is not drawn
+    float *radius;   // (N) metres; 0: a hidden point
     float *before;   // (N,3) metres: where each particle was one time step ago
     int32_t *body;   // (N) number of its rigid body; -1: it stands still
     uint8_t *moving; // (N) body >= 0; not in files
@@ -107,12 +107,13 @@ Status rollout_drive_add(RolloutDrives *drives, int32_t body, size_t step, const
 // simulator made the particles. surface may be NULL.
 void rollout_up(const RolloutSurface *surface, const double *world_from_camera, size_t count, double up[3]);
 bool rollout_has_light(const RolloutFile *rollout);
-// Whether particle i is a mirror image, and the number of particles that are none. Mirror images come last where an
-// episode was encoded.
-bool rollout_is_image(const RolloutSet *set, size_t i);
+// Whether particle i is a hidden point, which is not drawn: a mirror image (docs/model.md, 5.3), or a point that holds
+// part of a rigid body's mass (docs/simulator.md). And the number of particles that are drawn. Mirror images come last
+// where an episode was encoded.
+bool rollout_is_hidden(const RolloutSet *set, size_t i);
 size_t rollout_drawn(const RolloutSet *set);
-// "8192 particles and 255 mirror images", without images "300 particles": how all commands count. Returns out.
-const char *rollout_count_text(size_t drawn, size_t images, char out[80]);
+// "8192 particles and 255 hidden points", without these "300 particles": how all commands count. Returns out.
+const char *rollout_count_text(size_t drawn, size_t hidden, char out[80]);
 // The name of a label: its line of label_names, cut to `size` bytes and to whole letters of UTF-8; "label 3" where that
 // is empty. Returns the next line.
 const char *rollout_label_line(const char *line, long label, char *out, size_t size);

@@ -54,7 +54,7 @@ class Library(unittest.TestCase):
         self.assertEqual(scene.features().shape, (scene.particles, 6))
         self.assertEqual(scene.positions().dtype, np.float32)
         self.assertEqual((scene.colours().dtype, scene.labels().dtype, scene.moving().dtype), (np.uint8, np.uint16, bool))
-        radii = scene.radii()  # those of mirror images are 0
+        radii = scene.radii()  # those of hidden points are 0
         self.assertTrue((radii >= 0).all() and 0 < (radii > 0).sum() <= self.model.particles_max)
         self.assertEqual(len(scene.label_names), 1 + scene.labels().max())
         self.assertAlmostEqual(scene.time(2) - scene.time(1), scene.time_step, places=5)

@@ -364,7 +364,7 @@ class Scene(_Handle):
         return self._get("moving", None, np.bool_, 0, copy)
 
     def radii(self, *, copy: bool = True) -> Optional[np.ndarray]:
-        """(N) f32 metres: support radii; 0: a mirror image, which is not drawn."""
+        """(N) f32 metres: support radii; 0: a hidden point, which is not drawn."""
         return self._get("radius", None, np.float32, 0, copy)
 
     def bodies(self, *, copy: bool = True) -> Optional[np.ndarray]:

@@ -50,7 +50,7 @@ fi
 line() { grep -qE "^ *$1 +$2\$" "$folder/stdout" || fail "no line \"$1 $2\" of inspect: $(cat "$folder/stdout")"; }
 expect 0 "" "" "$VPD" export -q "$run" --safetensors "$folder/w.safetensors"
 expect 0 "kind" "" "$VPD" inspect "$out"
-line kind rollout; line steps 3; line bodies "[0-9]+"; line mirror_images "[0-9]+"; line features 6; line cameras 5; line "background" "[0-9]+"; line edits -
+line kind rollout; line steps 3; line bodies "[0-9]+"; line hidden_points "[0-9]+"; line features 6; line cameras 5; line "background" "[0-9]+"; line edits -
 grep -q "past_particles" "$folder/stdout" && fail "inspect tells of past particles, which rollouts of bodies do not have"
 expect 0 "kind" "" "$VPD" inspect "$data"
 line kind "data set"; line episodes 3; line frames 9; line width 64; line mask yes
@@ -89,7 +89,7 @@ assert [k["kind"] for k in kinds] == ["rollout", "data set", "run", "safetensors
 assert zipfile.ZipFile(folder + "/a.npz").testzip() is None
 with np.load(folder + "/a.npz", allow_pickle=False) as file:
     z = dict(file)
-N = kinds[0]["particles"] + kinds[0].get("mirror_images", 0)
+N = kinds[0]["particles"] + kinds[0].get("hidden_points", 0)
 assert z["positions"].shape == (4, N, 3) and z["positions"].dtype == np.float32 and z["moving"].dtype == bool
 assert z["features"].shape[-2:] == (N, 6) and z["world_from_camera"].shape == (1, 5, 4, 4) and (np.diff(z["time"]) > 0).all()
 assert json.loads(z["meta"].item())["episode"] == kinds[0]["episode"]

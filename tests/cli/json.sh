@@ -51,7 +51,7 @@ object 'o["command"] == "rollout" and o["steps"] == 3 and o["particles"] == 300'
 object 'o["steps"] == 4' "$VPD" rollout --json "$folder/run" "$out" --steps 1 --threads 1 -o "$folder/on.h5"
 object 'o["frames"] == 4 and o["width"] >= 16 and not o["truth"]' \
   "$VPD" render --json "$out" --views 0 --no-truth --size 16x12 --threads 1 -o "$folder/out.gif"
-object 'o["edits"] == 1 and o["left_out"] == 1 and o["particles"] == o["particles_before"] == 300 and o["mirror_images"] == o["mirror_images_before"] > 0 and o["labels"][0]["name"] == "background"' \
+object 'o["edits"] == 1 and o["left_out"] == 1 and o["particles"] == o["particles_before"] == 300 and o["hidden_points"] == o["hidden_points_before"] > 0 and o["labels"][0]["name"] == "background"' \
   "$VPD" edit --json "$out" --show-labels --do "move: {label: 1, by: [0, 0, 1]}" --do "remove: {height: {above: 99}, if_empty: skip}" -o "$folder/e.h5"
 object '"- move:" in o["history"]' "$VPD" edit --json "$folder/e.h5" --show-history
 object 'len(o["written"]) == 3 and o["steps"] == 3' "$VPD" export --json "$out" --npz "$folder/o.npz" --gltf "$folder/o.glb" --ply "$folder/ply"
