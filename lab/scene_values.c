@@ -94,10 +94,14 @@ static Status read_value(const ArgumentReader *reader, SimScene *scene, const Sc
     return status;
 }
 
-// Tets need a volume in a new rest pose.
+// A new rest pose is one of tets, which need a volume in it, or of hinges.
 static Status check_rest(const ArgumentReader *reader, const SimScene *scene, const SceneObject *object,
                          const YamlNode *node) {
     RestShape shape;
+    if (node && (object->rigid || !(object->tets || object->hinges)))
+        return argument_error(reader, node, "rest: %s has no rest pose: %s", object->name,
+                              object->rigid ? "it is rigid, and keeps the shape of its positions"
+                                            : "it has neither tetrahedra nor bending");
     for (size_t t = 0; t < object->tets && node; t++)
         if (!rest_shape_of(scene->values.of[SIM_REST], scene->model.tet + 4 * (object->tet + t), &shape))
             return argument_error(reader, node, "rest: tetrahedron %zu is flat or inverted: its volume is %.3g m^3",
