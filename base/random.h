@@ -29,7 +29,8 @@ typedef enum RandomPurpose {
     RANDOM_EXPERIMENT, // scenes of experiments
     RANDOM_FLIGHT,     // velocity of windows in free flight
     RANDOM_THIN,       // pixels that the search for bodies looks at
-    RANDOM_SCENE       // numbers of scenes, an episode each
+    RANDOM_SCENE,      // numbers of scenes, an episode each
+    RANDOM_DRIVEN      // bodies of windows that move as the video says
 } RandomPurpose;
 
 typedef struct RandomKey {

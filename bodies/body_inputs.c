@@ -8,6 +8,7 @@
 #include <string.h>
 
 void body_inputs_free(BodyInputs *in) {
+    free(in->velocity);
     free(in->carried);
     free(in->goal);
     free(in->feature);
@@ -26,6 +27,7 @@ static Status reserve(BodyInputs *in, size_t nodes, size_t bodies, Error *err) {
     if (nodes <= in->node_room && bodies <= in->body_room) return STATUS_OK;
     body_inputs_free(in);
     size_t n = 2 * nodes, b = 2 * bodies, pairs = n * BODY_CONTACTS;
+    in->velocity = malloc(n * 3 * sizeof *in->velocity);
     in->carried = malloc(n * 3 * sizeof *in->carried);
     in->goal = malloc(n * 3 * sizeof *in->goal);
     in->feature = malloc(n * BODY_FEATURES * sizeof *in->feature);
@@ -38,8 +40,8 @@ static Status reserve(BodyInputs *in, size_t nodes, size_t bodies, Error *err) {
     in->count = malloc(b * sizeof *in->count);
     in->window = malloc(b * sizeof *in->window);
     in->node_room = n, in->body_room = b;
-    if (in->carried && in->goal && in->feature && in->hearer && in->heard && in->hears && in->contact && in->geometry &&
-        in->body && in->count && in->window)
+    if (in->velocity && in->carried && in->goal && in->feature && in->hearer && in->heard && in->hears && in->contact &&
+        in->geometry && in->body && in->count && in->window)
         return STATUS_OK;
     body_inputs_free(in);
     return error_set(err, STATUS_FAILED, "out of memory for the inputs of %zu nodes", nodes);
@@ -50,13 +52,24 @@ typedef struct Making {
     const BodySet *set;
     const BodyScales *scales;
     BodyInputs *in;
-    size_t window, first, last;
+    size_t window, body, first, last;
     real middle[3]; // of the body's nodes
 } Making;
 
 // The columns of a node's features, as body_inputs.h lists them.
-enum { PLACE = 0, VELOCITY = 3, RELATIVE = 6, OF_BODY = 9, NORMAL = 12, DISTANCE = 15, APPROACH, LEAST, OUTWARDS };
-_Static_assert(OUTWARDS + 3 == BODY_FEATURES, "each column has its place");
+enum {
+    PLACE = 0,
+    VELOCITY = 3,
+    RELATIVE = 6,
+    OF_BODY = 9,
+    NORMAL = 12,
+    DISTANCE = 15,
+    APPROACH,
+    LEAST,
+    OUTWARDS,
+    DRIVEN = OUTWARDS + 3
+};
+_Static_assert(DRIVEN + 1 == BODY_FEATURES, "each column has its place");
 
 // ---- surfaces
 
@@ -67,12 +80,12 @@ static void see_surfaces(const Making *m) {
     for (size_t i = m->first; i < m->last; i++) square = fmax(square, squared_distance(m->set->now + 3 * i, m->middle));
     surfaces_about(m->set, m->window, m->middle, m->middle, sqrt(square), m->scales->reach, &near);
     for (size_t i = m->first; i < m->last; i++) {
-        const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
+        const real *now = m->set->now + 3 * i, *velocity = m->in->velocity + 3 * i;
         real *out = m->in->feature + BODY_FEATURES * i, distance, along = 0;
         const SurfacePatch *patch = surface_near(&near, now, &distance);
         for (int c = 0; c < 3; c++) {
             out[NORMAL + c] = patch ? patch->normal[c] : 0;
-            along += out[NORMAL + c] * (now[c] - before[c]);
+            along += out[NORMAL + c] * velocity[c];
         }
         out[DISTANCE] = distance / m->scales->length;
         out[APPROACH] = along / m->scales->speed;
@@ -83,30 +96,50 @@ static void see_surfaces(const Making *m) {
 
 // ---- a body's own motion
 
-// Positions and velocities, and where the nodes go if the motion of the last step is repeated.
-static void see_own_motion(Making *m) {
+// Of a driven body, the velocity that it will have.
+static void see_velocity(const Making *m, const RigidMotion *given, size_t i) {
+    const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
+    real *velocity = m->in->velocity + 3 * i, there[3];
+    if (given) rigid_motion_apply(given, now, there);
+    for (int c = 0; c < 3; c++) velocity[c] = given ? there[c] - now[c] : now[c] - before[c];
+    m->in->feature[BODY_FEATURES * i + DRIVEN] = given ? 1 : 0;
+}
+
+// Where the nodes go if the motion of the last step is repeated.
+static void carry_on(Making *m) {
     const BodySet *set = m->set;
     RigidMotion last = rigid_motion_fit(m->last - m->first, set->before + 3 * m->first, set->now + 3 * m->first),
                 next = last;
-    double velocity[3];
     for (int c = 0; c < 3; c++) {
-        velocity[c] = last.to[c] - last.from[c];
         next.from[c] = last.to[c];
-        next.to[c] = last.to[c] + velocity[c];
+        next.to[c] = last.to[c] + (last.to[c] - last.from[c]);
         m->middle[c] = (real)last.to[c];
     }
     for (size_t i = m->first; i < m->last; i++) {
-        const real *now = set->now + 3 * i;
-        real *out = m->in->feature + BODY_FEATURES * i, *carried = m->in->carried + 3 * i, there[3];
-        rigid_motion_apply(&next, now, there);
-        for (int c = 0; c < 3; c++) {
-            double v = (double)(now[c] - set->before[3 * i + (size_t)c]), unit = (double)m->scales->speed;
-            carried[c] = there[c] - now[c];
-            out[PLACE + c] = (real)(((double)now[c] - last.to[c]) / (double)m->scales->length);
+        real there[3];
+        rigid_motion_apply(&next, set->now + 3 * i, there);
+        for (int c = 0; c < 3; c++) m->in->carried[3 * i + (size_t)c] = there[c] - set->now[3 * i + (size_t)c];
+    }
+}
+
+// Positions and velocities.
+static void see_own_motion(Making *m) {
+    const BodySet *set = m->set;
+    double velocity[3] = {0}, unit = (double)m->scales->speed, count = (double)(m->last - m->first);
+    carry_on(m);
+    for (size_t i = m->first; i < m->last; i++) {
+        see_velocity(m, set->given[m->body], i);
+        for (int c = 0; c < 3; c++) velocity[c] += (double)m->in->velocity[3 * i + (size_t)c] / count;
+    }
+    for (size_t i = m->first; i < m->last; i++) {
+        real *out = m->in->feature + BODY_FEATURES * i;
+        for (size_t c = 0; c < 3; c++) {
+            double v = (double)m->in->velocity[3 * i + c];
+            out[PLACE + c] = (set->now[3 * i + c] - m->middle[c]) / m->scales->length;
             out[VELOCITY + c] = (real)(v / unit);
             out[RELATIVE + c] = (real)((v - velocity[c]) / unit);
             out[OF_BODY + c] = (real)(velocity[c] / unit);
-            out[OUTWARDS + c] = set->normal[3 * i + (size_t)c];
+            out[OUTWARDS + c] = set->normal[3 * i + c];
         }
     }
 }
@@ -138,13 +171,14 @@ static void find_contacts(const Making *m, size_t i, int32_t contact[BODY_CONTAC
 enum { OTHER = 0, CLOSING = 3, APART = 6, FACE = 7, ABOVE = 10, AWAY };
 _Static_assert(AWAY + 1 == BODY_GEOMETRY, "each column has its place");
 
-static void see_pair(const BodySet *set, const BodyScales *scales, size_t i, size_t j, real *out) {
-    const real *x = set->now + 3 * i, *y = set->now + 3 * j, *u = set->before + 3 * i, *v = set->before + 3 * j,
+static void see_pair(const BodySet *set, const BodyScales *scales, const real *velocity, size_t i, size_t j,
+                     real *out) {
+    const real *x = set->now + 3 * i, *y = set->now + 3 * j, *u = velocity + 3 * i, *v = velocity + 3 * j,
                *normal = set->normal + 3 * j;
     out[ABOVE] = out[AWAY] = 0;
     for (int c = 0; c < 3; c++) {
         out[OTHER + c] = (y[c] - x[c]) / scales->length;
-        out[CLOSING + c] = ((y[c] - v[c]) - (x[c] - u[c])) / scales->speed;
+        out[CLOSING + c] = (v[c] - u[c]) / scales->speed;
         out[FACE + c] = normal[c];
         out[ABOVE] -= out[OTHER + c] * normal[c];
         out[AWAY] -= out[CLOSING + c] * normal[c];
@@ -170,7 +204,7 @@ static void list_pairs(const BodySet *set, BodyInputs *in) {
 }
 
 static void make_body(const BodySet *set, const BodyScales *scales, BodyInputs *in, size_t b) {
-    Making m = {set, scales, in, (size_t)in->window[b], set->first_node[b], set->first_node[b + 1], {0}};
+    Making m = {set, scales, in, (size_t)in->window[b], b, set->first_node[b], set->first_node[b + 1], {0}};
     in->count[b] = (int32_t)(m.last - m.first);
     for (size_t i = m.first; i < m.last; i++) in->body[i] = (int32_t)b;
     see_own_motion(&m);
@@ -188,7 +222,8 @@ Status body_inputs_make(const BodySet *set, const BodyScales *scales, int thread
     list_pairs(set, in);
 #pragma omp parallel for schedule(static) num_threads(threads) if (in->pairs > 64)
     for (size_t pair = 0; pair < in->pairs; pair++)
-        see_pair(set, scales, (size_t)in->hearer[pair], (size_t)in->heard[pair], in->geometry + BODY_GEOMETRY * pair);
+        see_pair(set, scales, in->velocity, (size_t)in->hearer[pair], (size_t)in->heard[pair],
+                 in->geometry + BODY_GEOMETRY * pair);
     return STATUS_OK;
 }
 

@@ -12,9 +12,10 @@
 //   3  velocity less that of its body's middle   3  velocity of its body's middle
 //   3  normal of the nearest surface             1  distance from it along the normal
 //   1  velocity along the normal                 1  least distance of its body's nodes
-//   3  normal of its body's surface, outwards
+//   3  normal of its body's surface, outwards    1  1 if its body is driven (BodySet.given), else 0
+// Velocities are those of the last time step; those of driven bodies are those of the coming one.
 // A surface farther than `reach` is not seen: its normal and velocity are 0, the distance is `reach`.
-enum { BODY_FEATURES = 21 };
+enum { BODY_FEATURES = 22 };
 // Most nodes of other bodies that send messages to a node, none farther than `reach`; columns of a pair's geometry:
 // position of the other from it (3), velocity of the other less its own (3), distance (1), normal of the other (3),
 // distance from the other's surface along that normal (1), velocity away from it (1).
@@ -39,6 +40,7 @@ static inline BodyScales body_scales(double X) {
 
 // Starts as {0}.
 typedef struct BodyInputs {
+    real *velocity;          // (nodes, 3) metres per time step: the last one; the coming one if its body is driven
     real *carried;           // (nodes, 3) metres: displacement if the rigid motion of each body went on
     real *goal;              // (nodes, 3) metres: where the network's output puts the nodes, filled by body_motions
     real *feature;           // (nodes, BODY_FEATURES)

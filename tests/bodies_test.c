@@ -118,6 +118,38 @@ static void test_features(void **state) {
     body_set_free(&set);
 }
 
+// The nodes of a driven body are seen with the velocity that they will have, by its own body and by others.
+static void test_drives_are_seen(void **state) {
+    (void)state;
+    static const RigidMotion up = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .to = {0, 0, 0.04}};
+    BodySet set = {0};
+    BodyInputs in = {0};
+    Error err;
+    add_window(&set);
+    add_floor(&set, INFINITY);
+    for (int b = 0; b < 2; b++) add_cube(&set, (double[]){1, 2 + 0.1 * b, 0.1}, (double[]){0.03, 0, -0.05});
+    set.given[1] = &up;
+    assert_status_ok(body_inputs_make(&set, &scales, 2, &in, &err), err);
+    for (size_t i = 0; i < 16; i++) {
+        const real *f = in.feature + BODY_FEATURES * i;
+        const double x = i < 8 ? 0.3 : 0, z = i < 8 ? -0.5 : 0.4; // in units of velocities
+        assert_near(f[21], i >= 8, 0);
+        assert_near(f[3], x, 1e-5), assert_near(f[5], z, 1e-5);
+        for (size_t c = 6; c < 9; c++) assert_near(f[c], 0, 1e-5);
+        assert_near(f[9], x, 1e-5), assert_near(f[11], z, 1e-5);
+        assert_near(f[16], z, 1e-5);
+        assert_near(in.carried[3 * i], 0.03, 1e-6), assert_near(in.carried[3 * i + 2], -0.05, 1e-6);
+    }
+    assert_int_equal(in.pairs, 2 * 16);
+    for (size_t pair = 0; pair < in.pairs; pair++) {
+        const real *g = in.geometry + BODY_GEOMETRY * pair;
+        const double way = in.hearer[pair] < 8 ? 1 : -1;
+        assert_near(g[3], -0.3 * way, 1e-5), assert_near(g[5], 0.9 * way, 1e-5);
+    }
+    body_inputs_free(&in);
+    body_set_free(&set);
+}
+
 // A surface out of reach, and one beside its edge, are not seen.
 static void test_surfaces_end(void **state) {
     (void)state;
@@ -304,6 +336,7 @@ int main(void) {
         cmocka_unit_test(test_fit_finds_the_motion),
         cmocka_unit_test(test_fit_is_a_rotation),
         cmocka_unit_test(test_features),
+        cmocka_unit_test(test_drives_are_seen),
         cmocka_unit_test(test_surfaces_end),
         cmocka_unit_test(test_contacts),
         cmocka_unit_test(test_windows_are_apart),

@@ -255,7 +255,7 @@ static void test_strays(void **state) {
     device_close(device);
 }
 
-// A driven body moves as it is told; the others as they would without.
+// A driven body moves as it is told; an untrained network moves the others as it would without.
 static void test_driven(void **state) {
     (void)state;
     Error err;

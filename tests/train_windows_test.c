@@ -128,6 +128,90 @@ static void what_touches_is_not_pushed(void **state) {
     teardown(&f);
 }
 
+// About a quarter of the windows of two bodies have one that is driven, none has two; the step alone decides.
+static void some_bodies_are_driven(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, 1, false);
+    const Windows *w = &f.windows;
+    int driven[3] = {0}, first = 0;
+    bool last[2][10];
+    for (long step = 0; step < 200; step++) {
+        draw(&f, step, 1);
+        assert_int_equal(w->set.bodies, 10);
+        for (size_t b = 0; b < 10; b += 2) driven[w->driven[b] + w->driven[b + 1]]++, first += w->driven[b];
+    }
+    assert_int_equal(driven[2], 0);
+    assert_in_range(driven[1], 200, 300);
+    assert_in_range(first, driven[1] / 3, driven[1] * 2 / 3);
+    for (int again = 0; again < 2; again++) {
+        draw(&f, 199, 1);
+        memcpy(last[again], w->driven, sizeof last[again]);
+        draw(&f, 1, 1);
+    }
+    assert_memory_equal(last[0], last[1], sizeof *last);
+    teardown(&f);
+}
+
+// Draws a batch in whose windows one body alone is driven (2: none), and followed for `known` steps at most.
+static void draw_one_driven(Fixture *f, size_t which, int known) {
+    Windows *w = &f->windows;
+    draw(f, 3, 3);
+    for (size_t b = 0; b < w->set.bodies; b++) {
+        int *steps = &w->tracks.steps[w->source[b]];
+        w->driven[b] = b % 2 == which;
+        if (w->driven[b] && *steps > known) *steps = known;
+    }
+}
+
+// Far from where the video has it, metres: the node of body b of a window that is farthest, after `step` steps.
+static double off_the_video(const Windows *w, size_t of, size_t b, size_t step) {
+    double most = 0;
+    for (size_t i = w->set.first_node[b]; i < w->set.first_node[b + 1]; i++) {
+        const real *place = tracks_places(&w->tracks, w->source[b], step - 1) + 3 * (i - w->set.first_node[b]);
+        for (size_t r = 0; r < 3; r++) {
+            double there = 0;
+            for (size_t c = 0; c < 3; c++)
+                there += w->drawn[of].turn[3 * r + c] * ((double)place[c] + (double)step * w->drawn[of].push[c]);
+            most = fmax(most, fabs(there - (double)w->set.now[3 * i + r]));
+        }
+    }
+    return most;
+}
+
+// It goes where the video has it, as long as that is known, and then as the network says; the others do not.
+static void driven_bodies_go_with_the_video(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, 2, true);
+    const Windows *w = &f.windows;
+    for (int known = 3; known > 0; known--) {
+        draw_one_driven(&f, 1, known);
+        learn(&f, 3); // which moves bodies by two steps
+        for (size_t b = 0; b < w->set.bodies; b++) {
+            double off = off_the_video(w, b / 2, b, 2);
+            assert_true(b % 2 && known >= 2 ? off < 1e-4 : off > 1e-3);
+            assert_true(b % 2 && known == 3 ? w->set.given[b] != NULL : !w->set.given[b]);
+        }
+    }
+    teardown(&f);
+}
+
+// The two bodies of a window do not see each other, so their losses add up.
+static void driven_bodies_have_no_loss(void **state) {
+    (void)state;
+    Fixture f;
+    double loss[3];
+    for (size_t which = 0; which < 3; which++) {
+        setup(&f, 2, true);
+        draw_one_driven(&f, which, 3);
+        loss[which] = learn(&f, 1);
+        teardown(&f);
+    }
+    assert_true(loss[0] > 0.01 && loss[1] > 0.01);
+    assert_close(loss[0] + loss[1], loss[2], 0, 1e-6);
+}
+
 static void a_batch_is_the_mean_of_its_windows(void **state) {
     (void)state;
     enum { COUNT = 5, ROLLOUT = 3 };
@@ -374,11 +458,17 @@ static void runs_without_windows_are_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_depend_on_the_step_alone),  cmocka_unit_test(the_loss_is_zero_where_the_video_goes),
-        cmocka_unit_test(what_touches_is_not_pushed),      cmocka_unit_test(a_batch_is_the_mean_of_its_windows),
-        cmocka_unit_test(threads_do_not_change_bits),      cmocka_unit_test(each_phase_trains_its_part),
-        cmocka_unit_test(the_plan_has_both_phases),        cmocka_unit_test(a_resumed_run_has_the_same_bits),
-        cmocka_unit_test(runs_without_windows_are_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(draws_depend_on_the_step_alone),
+                                       cmocka_unit_test(the_loss_is_zero_where_the_video_goes),
+                                       cmocka_unit_test(some_bodies_are_driven),
+                                       cmocka_unit_test(driven_bodies_go_with_the_video),
+                                       cmocka_unit_test(driven_bodies_have_no_loss),
+                                       cmocka_unit_test(what_touches_is_not_pushed),
+                                       cmocka_unit_test(a_batch_is_the_mean_of_its_windows),
+                                       cmocka_unit_test(threads_do_not_change_bits),
+                                       cmocka_unit_test(each_phase_trains_its_part),
+                                       cmocka_unit_test(the_plan_has_both_phases),
+                                       cmocka_unit_test(a_resumed_run_has_the_same_bits),
+                                       cmocka_unit_test(runs_without_windows_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

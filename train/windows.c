@@ -22,6 +22,8 @@ void windows_free(Windows *w) {
     free(w->drawn);
     free(w->source);
     free(w->motion);
+    free(w->driven);
+    free(w->drive);
     *w = (Windows){0};
 }
 
@@ -52,6 +54,13 @@ static Status reserve_drawn(Windows *w, size_t count, Error *err) {
     return STATUS_OK;
 }
 
+// In half of the windows each body is driven or not, at random; not where all of them would be.
+static void draw_driven(Windows *w, size_t of, Random4 random) {
+    size_t first = w->set.first_body[of], end = w->set.first_body[of + 1], driven = 0;
+    for (size_t b = first; b < end; b++) driven += w->driven[b] = random.v[0] & random.v[1] >> (b - first) % 32 & 1;
+    for (size_t b = first; b < end && driven == end - first; b++) w->driven[b] = false;
+}
+
 Status windows_draw(Windows *w, const TrainConfig *train, const Ranks *ranks, int threads, long step, long rollout,
                     Error *err) {
     static const double still[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -70,6 +79,8 @@ Status windows_draw(Windows *w, const TrainConfig *train, const Ranks *ranks, in
         if (train->turn != TURN_NONE) turn_at_random(train, step, 0, (uint64_t)b, drawn->turn);
     }
     status = windows_fill(w, end - first, threads, err);
+    key.purpose = RANDOM_DRIVEN;
+    for (size_t b = first; b < end && status == STATUS_OK; b++) draw_driven(w, b - first, random4(key, (uint64_t)b));
     w->total = (size_t)train->windows;
     return status;
 }
@@ -84,7 +95,8 @@ static void turn_point(const double turn[9], const real *x, real *y) {
 static Status reserve_bodies(Windows *w, size_t bodies, Error *err) {
     if (bodies <= w->body_room) return STATUS_OK;
     if (!array_grow(&w->source, 2 * bodies, sizeof *w->source) ||
-        !array_grow(&w->motion, 2 * bodies, sizeof *w->motion))
+        !array_grow(&w->motion, 2 * bodies, sizeof *w->motion) ||
+        !array_grow(&w->driven, 2 * bodies, sizeof *w->driven) || !array_grow(&w->drive, 2 * bodies, sizeof *w->drive))
         return out_of_memory(err);
     w->body_room = 2 * bodies;
     return STATUS_OK;
@@ -99,7 +111,7 @@ static Status add_body(Windows *w, size_t from, Error *err) {
         status = body_set_add_hull(&w->set, all->first_hull[from + 1] - all->first_hull[from],
                                    all->hull + 3 * all->first_hull[from], err);
     if (status == STATUS_OK) status = reserve_bodies(w, w->set.bodies, err);
-    if (status == STATUS_OK) w->source[body] = from;
+    if (status == STATUS_OK) w->source[body] = from, w->driven[body] = false;
     return status;
 }
 
@@ -151,24 +163,47 @@ Status windows_fill(Windows *w, size_t count, int threads, Error *err) {
 
 // ---- the loss
 
+// Where the video has node i of body b of window `of` after `step` steps.
+static void place_in_video(const Windows *w, size_t of, size_t b, size_t step, size_t i, real y[3]) {
+    const real *place = tracks_places(&w->tracks, w->source[b], step - 1) + 3 * (i - w->set.first_node[b]);
+    real there[3];
+    for (size_t c = 0; c < 3; c++) there[c] = (real)((double)place[c] + (double)step * w->drawn[of].push[c]);
+    turn_point(w->drawn[of].turn, there, y);
+}
+
+static bool is_known(const Windows *w, size_t b, size_t step) { return (size_t)w->tracks.steps[w->source[b]] >= step; }
+
+// The motions of driven bodies in step `step`. Where the video does not know them any more, they are free.
+static Status drive_bodies(Windows *w, Tape *tape, size_t step, Error *err) {
+    BodySet *set = &w->set;
+    real *there = tape_context(tape, 3 * set->nodes * sizeof *there);
+    if (!there) return device_status(tape->device, err);
+    for (size_t of = 0; of < set->windows; of++)
+        for (size_t b = set->first_body[of]; b < set->first_body[of + 1]; b++) {
+            size_t first = set->first_node[b], end = set->first_node[b + 1];
+            set->given[b] = NULL;
+            if (!w->driven[b] || !is_known(w, b, step)) continue;
+            for (size_t i = first; i < end; i++) place_in_video(w, of, b, step, i, there + 3 * i);
+            w->drive[b] = rigid_motion_fit(end - first, set->now + 3 * first, there + 3 * first);
+            set->given[b] = &w->drive[b];
+        }
+    return STATUS_OK;
+}
+
 // Where the video has the nodes of body b of window `of` after `step` steps, as the network should say it; a weight of
-// 0 where that is not known. Each window has the same share of the loss, and within it each body.
+// 0 where that is not known, or given. Each window has the same share of the loss, and within it each body.
 static void set_targets(const Windows *w, size_t of, size_t b, size_t step, real *target, real *weight) {
     const BodySet *set = &w->set;
-    const Tracks *t = &w->tracks;
-    size_t from = w->source[b], first = set->first_node[b], count = set->first_node[b + 1] - first,
+    size_t first = set->first_node[b], count = set->first_node[b + 1] - first,
            bodies = set->first_body[of + 1] - set->first_body[of];
-    bool known = (size_t)t->steps[from] >= step;
-    const real *place = tracks_places(t, from, step - 1);
+    bool learns = is_known(w, b, step) && !set->given[b];
     for (size_t i = first; i < first + count; i++) {
-        real there[3] = {0}, y[3];
-        for (size_t c = 0; c < 3 && known; c++)
-            there[c] = (real)((double)place[3 * (i - first) + c] + (double)step * w->drawn[of].push[c]);
-        turn_point(w->drawn[of].turn, there, y);
+        real y[3];
+        if (learns) place_in_video(w, of, b, step, i, y);
         for (size_t c = 0; c < 3; c++)
             target[3 * i + c] =
-                known ? (y[c] - set->now[3 * i + c] - w->inputs.carried[3 * i + c]) / w->scales.step : 0;
-        weight[i] = known ? (real)(1 / ((double)count * (double)bodies * (double)w->total)) : 0;
+                learns ? (y[c] - set->now[3 * i + c] - w->inputs.carried[3 * i + c]) / w->scales.step : 0;
+        weight[i] = learns ? (real)(1 / ((double)count * (double)bodies * (double)w->total)) : 0;
     }
 }
 
@@ -205,9 +240,10 @@ static Status learn_step(Windows *w, Tape *tape, const Vpd *model, size_t step, 
                          Error *err) {
     Device *device = tape->device;
     real value = 0;
-    Status status = body_inputs_make(&w->set, &w->scales, tape->device->threads, &w->inputs, err);
-    if (status != STATUS_OK) return status;
     tape_reset(tape);
+    Status status = drive_bodies(w, tape, step, err);
+    if (status == STATUS_OK) status = body_inputs_make(&w->set, &w->scales, tape->device->threads, &w->inputs, err);
+    if (status != STATUS_OK) return status;
     vpd_part(tape, VPD_DYNAMICS);
     Tensor *output = body_network_run(tape, &model->bodies, &w->set, &w->inputs),
            *sum = loss_of(w, tape, output, step, scale);

@@ -31,6 +31,8 @@ typedef struct Windows {
     DrawnWindow *drawn; // (set.windows)
     size_t *source;     // (set.bodies) number in the tracks
     RigidMotion *motion;
+    bool *driven;       // (set.bodies) moves as the video says, as long as that is known
+    RigidMotion *drive; // (set.bodies) how, in the next step
     size_t drawn_room, body_room;
 } Windows;
 
