@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of one hue of what is in none of the large planes: of bodies, and bodies at rest.
+// Pieces of one hue of what is in none of the large planes: things that move as one, pieces of bodies, bodies at rest.
 #include "motion/bodies_scene.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { FEWEST_PIXELS = 24, CRUMB = 12 }; // of a body at rest; pieces with fewer than CRUMB pixels go to others
 static const double LINK = 0.02;         // times X: pixels of a piece are so near to each other, or half a cell
@@ -10,6 +11,9 @@ static const double REACH = 2;           // links: crumbs are so near to their p
 static const double AS_WELL = 0.5;       // of the fit under their own motion
 static const double HUE = 5;             // lengths of colour: what a hue counts, which shading does not change
 static const double DARK = 0.1;          // the sum of colours whose hue counts half
+enum { STARTS = 4 };                     // motions that a thing is tried with
+static const double BADLY = 0.5;         // the fit of a pixel that a motion does not explain
+static const double BETTER = 0.6;        // of the pixels that standing still does not explain, left by a thing's motion
 
 // Squared difference of two hues. A colour of 1 is `unit` long.
 static double hue_gap2(const real *a, const real *b, double unit) {
@@ -54,6 +58,168 @@ static void find_pieces(Scene *s, double link, Takes *takes, int32_t *of) {
         of[i] = takes(now, i) ? piece[i].first : -1;
         if (of[i] >= 0 && piece[of[i]].count < CRUMB) of[i] = larger_piece(now, i, takes, squared(reach), piece);
     }
+}
+
+// Numbers of pixels, and whether one is far from the middle.
+static void measure_pieces(const Scene *s, const int32_t *of, ScenePiece *piece) {
+    const Surface *now = &s->now;
+    for (size_t i = 0; i < now->count; i++) piece[i] = (ScenePiece){.first = -1};
+    for (size_t i = 0; i < now->count; i++)
+        if (of[i] >= 0) piece_add(&piece[of[i]], now->x + 3 * i);
+    for (size_t i = 0; i < now->count; i++)
+        if (of[i] >= 0) piece[of[i]].wide |= piece_is_far(&piece[of[i]], now->x + 3 * i, s->lengths.extent);
+}
+
+// ---- things that move as one
+
+// The pixels of both frames that show a piece: a 1 for each, those of now first.
+typedef struct Thing {
+    int32_t *shows;
+    size_t pixels;
+    int32_t label;            // of a body that has no pixels elsewhere, or LABEL_STILL
+    int32_t most;             // body that has more than half of them, now, or LABEL_STILL
+    size_t elsewhere, inside; // pixels of that body
+} Thing;
+
+// How well a motion explains a thing.
+typedef struct Fit {
+    double sum;
+    size_t badly; // pixels that it does not explain
+} Fit;
+
+static Fit thing_fit(const Scene *s, const Thing *t, const Body *by) {
+    Way back = way_back(by), forth = way_inverse(&back);
+    Fit out = {0};
+    for (size_t i = 0; i < s->now.count + s->past.count; i++) {
+        bool now = i < s->now.count;
+        if (!t->shows[i]) continue;
+        double fit = now ? scene_fit(s, &back, &s->now, i, &s->past, s->scale)
+                         : scene_fit(s, &forth, &s->past, i - s->now.count, &s->now, s->scale);
+        out.sum += fit;
+        out.badly += fit < BADLY;
+    }
+    return out;
+}
+
+// Pixels of before are those whose nearest one of now is in the piece, and of its hue.
+static void show_thing(const Scene *s, const int32_t *of, int32_t piece, Thing *t) {
+    const Surface *now = &s->now, *past = &s->past;
+    double unit = SURFACE_COLOUR * s->lengths.colour_length, most2 = squared(LINK * s->lengths.extent), d2;
+    t->pixels = 0;
+    for (size_t i = 0; i < now->count; i++) t->pixels += (size_t)(t->shows[i] = of[i] == piece);
+    for (size_t i = 0; i < past->count; i++) {
+        const real *c = past->c + 3 * i;
+        int32_t j = past->outside[i] ? scene_nearest(now, past->x + 3 * i, c, LABEL_UNKNOWN, &d2) : -1;
+        bool shows = j >= 0 && of[j] == piece && hue_gap2(c, now->c + 3 * j, unit) < most2;
+        t->pixels += (size_t)(t->shows[now->count + i] = shows);
+    }
+}
+
+// elsewhere, inside (bodies): pixels of each body, now, in the piece and not.
+static void name_thing(const Surface *now, size_t bodies, const int32_t *of, int32_t piece, size_t *elsewhere,
+                       Thing *t) {
+    size_t *inside = elsewhere + bodies, count = 0;
+    memset(elsewhere, 0, 2 * bodies * sizeof *elsewhere);
+    for (size_t i = 0; i < now->count; i++) {
+        count += of[i] == piece;
+        if (now->label[i] >= 0) ++*(of[i] == piece ? &inside[now->label[i]] : &elsewhere[now->label[i]]);
+    }
+    t->label = t->most = LABEL_STILL;
+    for (size_t k = bodies; k-- > 0;) {
+        if (elsewhere[k] == 0) t->label = (int32_t)k;
+        if (2 * inside[k] > count) t->most = (int32_t)k, t->elsewhere = elsewhere[k], t->inside = inside[k];
+    }
+}
+
+// The bodies whose motions explain a thing best, the best first; returns their number.
+static size_t best_starts(const Scene *s, const Bodies *b, const Thing *t, size_t best[STARTS]) {
+    double sum[STARTS];
+    size_t found = 0;
+    for (size_t k = 0; k < b->count; k++) {
+        double fit = b->list[k].residual > 0 ? thing_fit(s, t, &b->list[k]).sum : 0;
+        size_t at = found;
+        for (; at > 0 && sum[at - 1] < fit; at--)
+            if (at < STARTS) sum[at] = sum[at - 1], best[at] = best[at - 1];
+        if (fit <= 0 || at == STARTS) continue;
+        sum[at] = fit, best[at] = k;
+        if (found < STARTS) found++;
+    }
+    return found;
+}
+
+// Registers the thing, which has the label of no body, and restores the labels. labels (pixels of both) is used.
+static void register_thing(Scene *s, const Thing *t, int32_t label, int32_t *labels, Body *motion) {
+    Surface *now = &s->now, *past = &s->past;
+    memcpy(labels, now->label, now->count * sizeof *labels);
+    memcpy(labels + now->count, past->label, past->count * sizeof *labels);
+    for (size_t i = 0; i < now->count; i++)
+        if (t->shows[i]) now->label[i] = label;
+    for (size_t i = 0; i < past->count; i++)
+        if (t->shows[now->count + i]) past->label[i] = label;
+    scene_register(s, label, true, motion);
+    memcpy(now->label, labels, now->count * sizeof *labels);
+    memcpy(past->label, labels + now->count, past->count * sizeof *labels);
+}
+
+static void label_thing(Surface *now, const Thing *t, int32_t label) {
+    for (size_t i = 0; i < now->count; i++)
+        if (t->shows[i]) now->label[i] = label;
+}
+
+static void move_thing(Scene *s, Bodies *b, const Thing *t, int32_t *labels) {
+    Fit stood = thing_fit(s, t, &STANDING), moved = {0};
+    size_t best[STARTS], starts;
+    Body motion = STANDING;
+    if (stood.badly < CRUMB || t->label < 0) return;
+    starts = best_starts(s, b, t, best);
+    for (size_t k = 0; k < starts; k++) {
+        Body trial = b->list[best[k]];
+        register_thing(s, t, (int32_t)b->count, labels, &trial);
+        Fit fit = thing_fit(s, t, &trial);
+        if (fit.sum > moved.sum) moved = fit, motion = trial;
+    }
+    if (moved.sum <= 0 || (double)moved.badly > BETTER * (double)stood.badly || moved.badly + CRUMB > stood.badly)
+        return;
+    b->list[t->label] = motion;
+    label_thing(&s->now, t, t->label);
+}
+
+// A thing that one body has most of, and nothing else.
+static void register_whole(Scene *s, Bodies *b, const Thing *t, int32_t *labels) {
+    Body *body = &b->list[t->most], trial = *body;
+    register_thing(s, t, t->most, labels, &trial);
+    if (thing_fit(s, t, &trial).sum > thing_fit(s, t, body).sum) *body = trial;
+}
+
+// A thing that stands still beside a slow body, whose motion explains it as well as that of its neighbours.
+static void leave_slow(Scene *s, Bodies *b, const Thing *t) {
+    if (thing_fit(s, t, &STANDING).sum > thing_fit(s, t, &b->list[t->most]).sum) label_thing(&s->now, t, LABEL_STILL);
+}
+
+// What stands beside slow bodies leaves them first, so that they are registered without it.
+static void tell_thing(Scene *s, Bodies *b, int32_t piece, bool leaves, Thing *t) {
+    name_thing(&s->now, b->count, s->sure, piece, s->pixels, t);
+    bool shared = t->most >= 0 && t->elsewhere >= FEWEST_PIXELS;
+    if (leaves != shared) return;
+    show_thing(s, s->sure, piece, t);
+    if (shared) leave_slow(s, b, t);
+    else if (t->most < 0) move_thing(s, b, t, s->next);
+    else if (t->elsewhere == 0) register_whole(s, b, t, s->next);
+}
+
+void scene_move_things(Scene *s, Bodies *b) {
+    Surface *now = &s->now;
+    ScenePiece *piece = s->piece;
+    double cell = now->cell, link = fmax(LINK * s->lengths.extent, cell / REACH);
+    Thing thing = {.shows = s->reached};
+    if (s->planes.count == 0 || b->count == 0) return;
+    surface_grid(now, REACH * link);
+    find_pieces(s, link, stands_out, s->sure);
+    measure_pieces(s, s->sure, piece);
+    surface_grid(now, cell);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < now->count; i++)
+            if (piece[i].count >= FEWEST_PIXELS && !piece[i].wide) tell_thing(s, b, (int32_t)i, pass == 0, &thing);
 }
 
 // ---- pieces of bodies
@@ -112,16 +278,6 @@ void scene_unite(Scene *s, const Bodies *b) {
 }
 
 // ---- bodies at rest
-
-// Numbers of pixels, and whether one is far from the middle.
-static void measure_pieces(const Scene *s, const int32_t *of, ScenePiece *piece) {
-    const Surface *now = &s->now;
-    for (size_t i = 0; i < now->count; i++) piece[i] = (ScenePiece){.first = -1};
-    for (size_t i = 0; i < now->count; i++)
-        if (of[i] >= 0) piece_add(&piece[of[i]], now->x + 3 * i);
-    for (size_t i = 0; i < now->count; i++)
-        if (of[i] >= 0) piece[of[i]].wide |= piece_is_far(&piece[of[i]], now->x + 3 * i, s->lengths.extent);
-}
 
 // The bodies' pieces, the largest first, in `items`.
 static size_t choose_pieces(size_t count, const ScenePiece *piece, Keyed *items) {

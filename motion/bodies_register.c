@@ -216,6 +216,7 @@ static void share_out(const MotionField *f, Scene *s, Bodies *b) {
     for (size_t i = 0; i < s->now.count; i++)
         if (s->now.label[i] >= 0 && !is_kept(&b->list[s->now.label[i]])) s->now.label[i] = LABEL_STILL;
     scene_attach(s, b, true);
+    scene_move_things(s, b);
     scene_unite(s, b);
     label_points(f, s, b);
 }
@@ -267,8 +268,9 @@ static bool make_scene(const PointCloud *now, const PointCloud *past, size_t bod
     s->next = malloc(pixels * sizeof *s->next);
     s->reached = malloc(pixels * sizeof *s->reached);
     s->seen = calloc(bodies + 1, sizeof *s->seen);
+    s->pixels = malloc((2 * bodies + 1) * sizeof *s->pixels);
     return surface_ready(&s->now) && surface_ready(&s->past) && s->errors && s->sure && s->match && s->own &&
-           s->shares && s->touches && s->piece && s->next && s->reached && s->seen;
+           s->shares && s->touches && s->piece && s->next && s->reached && s->seen && s->pixels;
 }
 
 static void free_scene(Scene *s) {
@@ -284,6 +286,7 @@ static void free_scene(Scene *s) {
     free(s->next);
     free(s->reached);
     free(s->seen);
+    free(s->pixels);
 }
 
 Status bodies_register(const MotionField *f, const PointCloud *now, const PointCloud *past, BodyLengths l,

@@ -42,6 +42,7 @@ typedef struct Scene {
     int32_t *next;      // (pixels of both) the same
     int32_t *reached;   // (pixels of both) the same
     size_t *seen;       // (bodies) number of the last walk that met a body, of `walks`
+    size_t *pixels;     // (2, bodies) used by each call
     size_t walks;
 } Scene;
 
@@ -101,6 +102,9 @@ void piece_add(ScenePiece *piece, const real *x);
 bool piece_is_far(const ScenePiece *piece, const real *x, double extent);
 // A still pixel that stands out of the planes.
 bool scene_is_free(const Surface *surface, size_t pixel);
+// A piece of one hue, in now, that no body has most of is registered as a whole, with the pixels of before that show
+// it. Where that explains pixels that standing still does not, all of it is a body with this motion.
+void scene_move_things(Scene *scene, Bodies *bodies);
 // Pixels of a piece of one hue, in now, become part of the body that most of them belong to, if its motion explains
 // them half as well as their own.
 void scene_unite(Scene *scene, const Bodies *bodies);

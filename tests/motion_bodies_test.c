@@ -410,6 +410,106 @@ static void pixels_beside_a_body(void **state) {
     point_cloud_free(&past);
 }
 
+enum { GROUND = 4000 };
+
+// Pixels of a floor at height 0.
+static size_t put_floor(PointCloud *cloud) {
+    const Thing floor = {{0, 0, -1}, {1, 1, 1}, {0}, {0}, {.5, .5, .5}};
+    put_thing(&floor, GROUND, false, cloud, 0);
+    for (size_t i = 0; i < GROUND; i++) cloud->position[3 * i + 2] = 0;
+    return GROUND;
+}
+
+// The outside of an upright box in columns of pixels, which are as high in both frames as the picture has them, and end
+// on the flat top.
+static void put_columns(const double low[3], const double size[3], double rise, PointCloud *cloud) {
+    enum { ACROSS = 4, ALONG = 8 };
+    const double gap = 0.04, bottom = low[2] + rise, top = bottom + size[2];
+    for (int k = 0; k < ACROSS * ALONG; k++) {
+        const int x = k % ACROSS, y = k / ACROSS;
+        const bool side = x == 0 || y == 0 || x == ACROSS - 1 || y == ALONG - 1;
+        const double first = gap * fabs(noise(5, (size_t)k)), rows = ceil((bottom - first) / gap);
+        for (double z = side ? first + gap * rows : top; z < top + gap; z += gap) {
+            const double at[3] = {low[0] + size[0] * x / (ACROSS - 1), low[1] + size[1] * y / (ALONG - 1),
+                                  fmin(z, top)};
+            for (size_t c = 0; c < 3; c++) {
+                cloud->position[3 * cloud->count + c] = (real)at[c];
+                cloud->colour[3 * cloud->count + c] = (real)(c == 2 ? 0.8 : 0.1);
+            }
+            cloud->pixel[cloud->count] = (int32_t)cloud->count;
+            cloud->count++;
+        }
+    }
+}
+
+// Flags the pixels that are farther than `far` from all of the other frame.
+static void flag_changes(PointCloud *cloud, const PointCloud *other, double far) {
+    for (size_t i = 0; i < cloud->count; i++) {
+        double d2 = INFINITY;
+        for (size_t j = 0; j < other->count; j++)
+            d2 = fmin(d2, squared_distance(cloud->position + 3 * i, other->position + 3 * j));
+        cloud->moving[i] = d2 > far * far;
+    }
+}
+
+// A tall box of one colour rises by one and a half pixels. Its sides look as before; only its top tells that it moved.
+static void what_slides_along_itself(void **state) {
+    (void)state;
+    enum { ALL = GROUND + 2000, TOP = 8 };
+    const double low[3] = {0.2, 0.1, 0.1}, size[3] = {0.06, 0.14, 0.36}, rise = 0.06;
+    PointCloud past = cloud_make(ALL), now = cloud_make(ALL);
+    past.count = put_floor(&past);
+    now.count = put_floor(&now);
+    put_columns(low, size, 0, &past);
+    put_columns(low, size, rise, &now);
+    flag_changes(&past, &now, 0.01);
+    flag_changes(&now, &past, 0.01);
+    MotionField field;
+    Error err = {0};
+    assert_status_ok(motion_field_create(TOP, &field, &err), err);
+    for (size_t j = 0; j < TOP; j++) {
+        const size_t pixel = now.count - 1 - 3 * j;
+        memcpy(field.position + 3 * j, now.position + 3 * pixel, 3 * sizeof *field.position);
+        memcpy(field.colour + 3 * j, now.colour + 3 * pixel, 3 * sizeof *field.colour);
+        for (size_t c = 0; c < 3; c++) field.motion[3 * j + c] = (real)(rise * (c == 2) + 0.01 * noise(3, 3 * j + c));
+    }
+    int32_t pixels[ALL];
+    Bodies b = {0};
+    assert_status_ok(bodies_find(&field, LENGTHS, &b, &err), err);
+    assert_status_ok(bodies_register(&field, &now, &past, LENGTHS, &b, pixels, &err), err);
+    assert_int_equal(b.count, 1);
+    for (size_t c = 0; c < 3; c++) assert_close(b.list[0].shift[c], c == 2 ? rise : 0, 0.001, 0);
+    for (size_t i = 0; i < now.count; i++) assert_int_equal(pixels[i], i < GROUND ? -1 : 0);
+    bodies_free(&b);
+    motion_field_free(&field);
+    point_cloud_free(&now);
+    point_cloud_free(&past);
+}
+
+// A box that slides by a millimetre, and one of another hue that touches it and stands still.
+static void what_stands_beside_a_slow_body(void **state) {
+    (void)state;
+    enum { ALL = GROUND + 2 * PIXELS };
+    Thing slow = {{0, 0, .1}, {.1, .1, .1}, {0}, {0, .001, 0}, {.8, .1, .1}};
+    const Thing still = {{.2, 0, .1}, {.1, .1, .1}, {0}, {0}, {.1, .2, .9}};
+    World w = world_make(&slow, 1, 0, 0);
+    PointCloud now = cloud_make(ALL), past = cloud_make(ALL), *from[2] = {&w.now, &w.past}, *to[2] = {&now, &past};
+    for (int f = 0; f < 2; f++) {
+        size_t at = put_floor(to[f]);
+        memcpy(to[f]->position + 3 * at, from[f]->position, 3 * PIXELS * sizeof *now.position);
+        memcpy(to[f]->colour + 3 * at, from[f]->colour, 3 * PIXELS * sizeof *now.colour);
+        for (size_t i = at; i < at + PIXELS; i++) to[f]->moving[i] = i % 4 == 0, to[f]->pixel[i] = (int32_t)i;
+        put_thing(&still, PIXELS, false, to[f], at + PIXELS);
+    }
+    int32_t pixels[ALL];
+    find_bodies(&w.field, &now, &past, 1, pixels);
+    for (size_t i = GROUND; i < ALL; i++)
+        if ((double)now.position[3 * i + 2] > 0.016) assert_int_equal(pixels[i], i >= GROUND + PIXELS);
+    world_free(&w);
+    point_cloud_free(&now);
+    point_cloud_free(&past);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_one),
@@ -425,6 +525,8 @@ int main(void) {
         cmocka_unit_test(hues_tell_pixels_apart),
         cmocka_unit_test(far_pixels_are_left),
         cmocka_unit_test(pixels_beside_a_body),
+        cmocka_unit_test(what_slides_along_itself),
+        cmocka_unit_test(what_stands_beside_a_slow_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
