@@ -53,13 +53,14 @@ typedef struct SimTouch {
     float gap;        // metres
 } SimTouch;
 
-// The faces of a body that were nearest to a particle in an earlier step, the nearest first and -1 behind the last,
-// with their distances. All others were farther than the last distance. `moved` is the sum of SimTouching.moved of both
-// bodies then.
+// Faces of a body that were nearest to a particle in an earlier step, or its edges whose boxes were nearest to that of
+// an edge; -1 behind the last. `until` is the distance of each, and behind them a distance from all others, plus the
+// sum of SimTouching.moved of both bodies then. What that sum is less than `until` now is how far it still must be
+// away.
 enum { SIM_LISTED = 8 };
 typedef struct SimListed {
-    int32_t face[SIM_LISTED];
-    double moved, distance[SIM_LISTED + 1];
+    int32_t element[SIM_LISTED];
+    double until[SIM_LISTED + 1];
 } SimListed;
 
 // Bodies meet where a particle of one comes to a face of another, or a sharp edge of one crosses one of another
@@ -91,9 +92,11 @@ typedef struct SimTouching {
     int32_t *near, *nears; // (bodies, most) others whose boxes overlap, and how many
     SimTouch *touch;       // (rows, SIM_TOUCHES)
     int32_t *touches;      // (rows)
-    int32_t *guess;        // (points, SIM_TOUCHES) faces that were nearest, -1: none
-    double *clear;         // (points, SIM_TOUCHES) no touch before both bodies have moved so far; NULL: not known
-    SimListed *listed;     // (points, SIM_TOUCHES); not on a GPU
+    int32_t *guess;    // (rows, SIM_TOUCHES) faces that were nearest, of edges any of the body's; -1: none. On a GPU
+                       // (points, SIM_TOUCHES), as below
+    double *clear;     // (points, SIM_TOUCHES) no touch before both bodies have moved so far; NULL: not known
+    SimListed *listed; // (rows, SIM_TOUCHES); not on a GPU
+    bool *still;       // (bodies) whether all particles were at rest in the last step; not on a GPU
     double *speed, *moved; // (bodies) the largest of a particle in m/s, and metres of all steps so far
     double *fitted;        // (bodies) `moved` when the trees were fitted; NULL: they are fitted in each step
     double *angle;         // (bodies) by which a rigid body turned in the last step; NULL: not known

@@ -259,9 +259,10 @@ static bool make_room(Sim *sim, SimTouching *t) {
     t->nears = arena_array(memory, t->bodies, sizeof *t->nears);
     t->touch = arena_array(memory, t->rows, SIM_TOUCHES * sizeof *t->touch);
     t->touches = arena_array(memory, t->rows, sizeof *t->touches);
-    t->guess = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->guess);
+    t->guess = arena_array(memory, t->rows, SIM_TOUCHES * sizeof *t->guess);
     t->clear = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->clear);
-    t->listed = arena_array(memory, t->points, SIM_TOUCHES * sizeof *t->listed);
+    t->listed = arena_array(memory, t->rows, SIM_TOUCHES * sizeof *t->listed);
+    t->still = arena_array(memory, t->bodies, sizeof *t->still);
     t->speed = arena_array(memory, t->bodies, sizeof *t->speed);
     t->moved = arena_array(memory, t->bodies, sizeof *t->moved);
     t->fitted = arena_array(memory, t->bodies, sizeof *t->fitted);
@@ -270,11 +271,12 @@ static bool make_room(Sim *sim, SimTouching *t) {
     t->angle = arena_array(memory, t->bodies, sizeof *t->angle);
     t->sum = arena_array(memory, sim_padded(&sim->topology), SIM_QUAD * real_bytes);
     if (!t->box || !t->group || !t->near || !t->nears || !t->touch || !t->touches || !t->guess || !t->clear ||
-        !t->listed || !t->speed || !t->moved || !t->fitted || !t->angle || !t->part || !t->slope || !t->sum)
+        !t->listed || !t->still || !t->speed || !t->moved || !t->fitted || !t->angle || !t->part || !t->slope ||
+        !t->sum)
         return false;
     sim_empty_groups(sim, t->groups, t->group); // nodes without faces stay so
     memset(t->angle, 0, t->bodies * sizeof *t->angle);
-    memset(t->guess, 0xff, t->points * SIM_TOUCHES * sizeof *t->guess);
+    memset(t->guess, 0xff, t->rows * SIM_TOUCHES * sizeof *t->guess);
     return true;
 }
 

@@ -131,9 +131,10 @@ SIM_ELEMENT bool sim_edges_cross(const real *a, const real *b, const real *c, co
     return true;
 }
 
-// Whether edges e and f touch, and how; `deepest` metres inside each other at most.
-SIM_ELEMENT bool sim_edges_touch(const SimTouching *t, const real *records, const int32_t *e, const int32_t *f,
-                                 real deepest, SimTouch *out) {
+// Whether two edges touch, and how; `deepest` metres inside each other at most.
+SIM_ELEMENT bool sim_edges_touch(const SimTouching *t, const real *records, size_t edge, int32_t other, real deepest,
+                                 SimTouch *out) {
+    const int32_t *e = t->edge + 4 * edge, *f = t->edge + 4 * (size_t)other;
     const real *of_e[4], *of_f[4];
     for (int j = 0; j < 4; j++) of_e[j] = sim_place(records, e[j]), of_f[j] = sim_place(records, f[j]);
     const real *a = of_e[0], *b = of_e[1], *c = of_f[0], *d = of_f[1], **third_e = of_e + 2, **third_f = of_f + 2;
@@ -152,7 +153,7 @@ SIM_ELEMENT bool sim_edges_touch(const SimTouching *t, const real *records, cons
         !(sim_is_way_out(gap, p.edge[1], c, third_f, of_e) && sim_is_way_out(gap, p.edge[0], a, third_e, of_f) &&
           sim_is_in_arm(t, records, e, inwards, -gap) && sim_is_in_arm(t, records, f, p.normal, -gap)))
         return false;
-    *out = (SimTouch){0, SIM_TOUCH_EDGES, (int16_t)side, (float)gap};
+    *out = (SimTouch){other, SIM_TOUCH_EDGES, (int16_t)side, (float)gap};
     return true;
 }
 
@@ -222,17 +223,27 @@ SIM_ELEMENT int sim_pierces(const int32_t *face, const real *records, const real
     return above < 0 ? 1 : -1;
 }
 
-// Adds the touches of edge e with edges of a body to those that there are; returns how many there are then.
-SIM_ELEMENT int32_t sim_touch_edges(const SimTouching *t, const SimBody *body, const real *records, const int32_t *e,
-                                    const real *around, real deepest, SimTouch *touch, int32_t touches) {
+// An edge that looks for edges of another body.
+typedef struct SimEdgeSearch {
+    size_t edge;
+    const real *around; // its box
+    real deepest;       // metres that edges may be inside each other
+} SimEdgeSearch;
+
+// Adds the touches of an edge with edges of body `other` to those that there are, the first of them first; returns how
+// many there are then.
+typedef int32_t SimCross(const SimTouching *t, int32_t other, const real *records, const SimEdgeSearch *search,
+                         SimTouch *touch, int32_t touches);
+
+SIM_ELEMENT int32_t sim_touch_edges(const SimTouching *t, int32_t other, const real *records,
+                                    const SimEdgeSearch *search, SimTouch *touch, int32_t touches) {
+    const SimBody *body = &t->body[other];
+    const real reach = num_max(search->deepest, (real)t->reach) + sim_stale(t, body);
     int32_t f;
     SimWalk walk;
-    sim_walk_begin(sim_edge_tree(t, body), around, num_max(deepest, (real)t->reach) + sim_stale(t, body), &walk);
-    while (touches < SIM_TOUCHES && (f = sim_walk_next(&walk)) >= 0) {
-        const int32_t *other = walk.tree.element + (size_t)f * (size_t)walk.tree.stride;
-        if (!sim_edges_touch(t, records, e, other, deepest, &touch[touches])) continue;
-        touch[touches++].face = body->edge + f;
-    }
+    sim_walk_begin(sim_edge_tree(t, body), search->around, reach, &walk);
+    while (touches < SIM_TOUCHES && (f = sim_walk_next(&walk)) >= 0)
+        touches += sim_edges_touch(t, records, search->edge, body->edge + f, search->deepest, &touch[touches]);
     return touches;
 }
 
@@ -256,7 +267,7 @@ SIM_ELEMENT real sim_deepest(const SimTouching *t, real thinner, const real *box
 }
 
 // Writes the touches of edge `edge`, in row points + edge.
-SIM_ELEMENT void sim_find_crossings(const SimTouching *t, const real *records, size_t edge) {
+SIM_ELEMENT void sim_find_crossings(const SimTouching *t, const real *records, size_t edge, SimCross cross) {
     const int32_t self = t->edge_body[edge], *e = t->edge + 4 * edge;
     const real *boxes = (const real *)t->box;
     const size_t row = t->points + edge;
@@ -268,9 +279,8 @@ SIM_ELEMENT void sim_find_crossings(const SimTouching *t, const real *records, s
         const real *box = boxes + (size_t)other * SIM_RECORD;
         if (!sim_looks_for_edges(t, self, other) || !sim_boxes_meet(around, box, (real)t->reach)) continue;
         sim_edge_box(records, e, 4, faces);
-        const real deepest = sim_deepest(t, sim_thinner(t, self, other), box, faces);
-        touches =
-            sim_touch_edges(t, &t->body[other], records, e, around, deepest, t->touch + SIM_TOUCHES * row, touches);
+        const SimEdgeSearch search = {edge, around, sim_deepest(t, sim_thinner(t, self, other), box, faces)};
+        touches = cross(t, other, records, &search, t->touch + SIM_TOUCHES * row, touches);
     }
     t->touches[row] = touches;
 }

@@ -34,6 +34,28 @@ SIM_ELEMENT void sim_own_normal(const SimTouching *t, const real *records, int32
     for (int i = 0; i < 3; i++) out[i] /= num_max(length, NUM(1e-30));
 }
 
+// True only where sim_own_normal points against a normal; most are told so, without angles. A face that is turned
+// against it weighs at least the sine of its angle, and any other one pi at most.
+SIM_ELEMENT bool sim_surely_against(const SimTouching *t, const real *records, int32_t vertex, const real normal[3]) {
+    const real thin = NUM(1e-6); // squared sine of an angle that rounding may hide
+    real against = 0, along = 0; // squares of the most that one face weighs
+    int others = 0;
+    for (int32_t r = t->ring_of[vertex]; r < t->ring_of[vertex + 1]; r++) {
+        const int32_t *face = t->face + 3 * (t->ring[r] / 3);
+        const int corner = t->ring[r] % 3;
+        real b[3], c[3], across[3];
+        num_sub(sim_place(records, face[(corner + 1) % 3]), sim_place(records, vertex), b);
+        num_sub(sim_place(records, face[(corner + 2) % 3]), sim_place(records, vertex), c);
+        num_cross(b, c, across);
+        const real turned = num_dot(normal, across), area = num_dot(across, across),
+                   sides = num_dot(b, b) * num_dot(c, c);
+        if (!(area > thin * sides)) return false;
+        if (turned < 0) against = num_max(against, turned * turned / sides);
+        else along = num_max(along, turned * turned / area), others++;
+    }
+    return against > 10 * (real)(others * others) * along + NUM(1e-4);
+}
+
 typedef struct SimMeeting {
     int32_t vertex[4]; // of the particle, and the face's corners
     SimNearest nearest;
@@ -60,6 +82,7 @@ SIM_ELEMENT void sim_meet_against(const SimTouching *t, int32_t self, int32_t ot
     const real *boxes = (const real *)t->box;
     const SimBody *body = &t->body[other];
     real own[3];
+    if (sim_surely_against(t, records, t->point[point], meeting->at.normal)) return;
     sim_own_normal(t, records, t->point[point], own);
     if (num_dot(meeting->at.normal, own) < NUM(0.3)) return;
     const SimSearch search = {sim_place(records, t->point[point]), NULL, sim_thinner(t, self, other) / 8, -1, own};
@@ -78,22 +101,47 @@ SIM_ELEMENT SimNearest sim_look_anew(const SimTouching *t, const SimBody *body, 
     return sim_nearest(t, body, box, records, search);
 }
 
+// Whether a face, or an edge, is one of a body.
+SIM_ELEMENT bool sim_is_of(const SimBody *body, bool edge, int32_t element) {
+    const int32_t at = element - (edge ? body->edge : body->face);
+    return at >= 0 && at < (edge ? body->edges : body->faces);
+}
+
+// The one of SIM_TOUCHES places from `first` on in SimTouching.guess that is kept for body `other`, by a particle or an
+// edge of body `self` in the box `around`. Where there is none, one is taken from a body that is not near any more.
+SIM_ELEMENT size_t sim_kept_for(const SimTouching *t, size_t first, bool edge, int32_t self, int32_t other,
+                                const real *around) {
+    for (size_t i = first; i < first + SIM_TOUCHES; i++)
+        if (sim_is_of(&t->body[other], edge, t->guess[i])) return i;
+    for (size_t i = first; i < first + SIM_TOUCHES; i++) {
+        bool used = false;
+        for (int32_t k = 0; k < t->nears[self] && t->guess[i] >= 0; k++) {
+            const int32_t near = t->near[(size_t)self * t->most + (size_t)k];
+            used = used || (sim_is_of(&t->body[near], edge, t->guess[i]) &&
+                            sim_boxes_meet(around, (const real *)t->box + (size_t)near * SIM_RECORD, (real)t->reach));
+        }
+        if (!used) return i;
+    }
+    return first + (size_t)(other % SIM_TOUCHES);
+}
+
 // Writes the touches of particle `point`.
 SIM_ELEMENT void sim_find_faces(const SimTouching *t, const real *records, size_t point, SimLook look) {
     const int32_t self = t->point_body[point];
     const real *x = sim_place(records, t->point[point]);
+    const real around[SIM_RECORD] = {x[0], x[1], x[2], 0, x[0], x[1], x[2], 0};
     SimTouch *touch = t->touch + SIM_TOUCHES * point;
     int32_t count = 0;
     for (int32_t k = 0; k < t->nears[self] && count < SIM_TOUCHES; k++) {
         const int32_t other = t->near[(size_t)self * t->most + (size_t)k];
-        const size_t row = SIM_TOUCHES * point + (size_t)(other % SIM_TOUCHES);
         const SimBody *body = &t->body[other];
         const real *box = (const real *)t->box + (size_t)other * SIM_RECORD;
         if (!body->faces || !sim_box_holds(box, (real)t->reach, x)) continue;
-        const bool known = t->guess[row] >= body->face && t->guess[row] < body->face + body->faces;
+        const size_t row = sim_kept_for(t, SIM_TOUCHES * point, false, self, other, around);
+        const bool known = sim_is_of(body, false, t->guess[row]);
         const double moved = t->clear ? t->moved[self] + t->moved[other] : 0;
         // Where a soft surface folds through itself, a particle far outside may be inside in the next step.
-        if (known && t->clear && (body->rigid || !body->closed) && moved < t->clear[row]) continue;
+        if (known && t->clear && (body->rigid || !body->closed || t->still[other]) && moved < t->clear[row]) continue;
         // What has no inside is touched from as far as `reach`; looking twice as far tells how long it will not be.
         const SimSearch search = {x, other == self ? sim_place((const real *)t->rest, t->point[point]) : NULL,
                                   body->closed ? NUM(1e18) : 2 * (real)t->reach, known ? t->guess[row] : -1, NULL};
@@ -117,9 +165,9 @@ SIM_ELEMENT void sim_find_faces(const SimTouching *t, const real *records, size_
 }
 
 // Writes the touches of a row: of a particle, or behind them of an edge.
-SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, size_t row, SimLook look) {
+SIM_ELEMENT void sim_find_touches(const SimTouching *t, const real *records, size_t row, SimLook look, SimCross cross) {
     if (row < t->points) sim_find_faces(t, records, row, look);
-    else sim_find_crossings(t, records, row - t->points);
+    else sim_find_crossings(t, records, row - t->points, cross);
 }
 
 // Writes the parts of touch k of a row: forces, or adjoints where w (vertices, SIM_QUAD) is given.

@@ -340,7 +340,7 @@ static int touched_by(const SimTouching *t, const double *records, size_t e, int
         sim_edge_box(records, t->edge + 4 * e, 4, faces);
         if (self == other || !sim_looks_for_edges(t, self, other) || !sim_boxes_meet(around, box, t->reach)) continue;
         const double deepest = sim_deepest(t, sim_thinner(t, self, other), box, faces);
-        if (sim_edges_touch(t, records, t->edge + 4 * e, t->edge + 4 * f, deepest, &touch)) out[count++] = (int32_t)f;
+        if (sim_edges_touch(t, records, e, (int32_t)f, deepest, &touch)) out[count++] = (int32_t)f;
     }
     return count;
 }

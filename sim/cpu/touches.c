@@ -13,6 +13,17 @@ enum {
 
 static real *box_of(const SimTouching *t, size_t body) { return (real *)t->box + body * SIM_RECORD; }
 
+// A body that was at rest and moves now may fold through itself: what was found to be outside of it may be inside.
+static void forget(const SimTouching *t, const SimBody *body) {
+    for (size_t i = 0; i < t->points * SIM_TOUCHES; i++)
+        if (sim_is_of(body, false, t->guess[i])) t->clear[i] = 0;
+}
+
+static void forget_lists(const SimTouching *t, int32_t row, int32_t rows) {
+    for (int32_t i = row * SIM_TOUCHES; i < (row + rows) * SIM_TOUCHES; i++)
+        t->listed[i].element[0] = -1, t->listed[i].until[SIM_LISTED] = -INFINITY;
+}
+
 // Adds how far a particle of the body has moved at most since the call before, in either direction of time; without the
 // call before, nothing is known of it.
 static void note_motion(const SimTouching *t, size_t b, const real *box, double speed, bool jump) {
@@ -20,12 +31,16 @@ static void note_motion(const SimTouching *t, size_t b, const real *box, double 
     const double turned = 1.001 + 2 * t->angle[b]; // a rigid body's way bends within the step
     double far = 0;                                // positions are rounded in each step
     for (int i = 0; i < 3; i++) far = fmax(far, fmax(fabs((double)box[i]), fabs((double)box[SIM_QUAD + i])));
+    const bool rests = speed == 0 && t->speed[b] == 0;
     if (!jump) t->moved[b] += turned * t->dt * fmax(t->speed[b], speed) + far * (sizeof(real) == 8 ? 1e-15 : 2e-7);
+    if (!jump && t->still[b] && !rests && !body->rigid) forget(t, body);
     t->speed[b] = speed;
+    t->still[b] = rests && !jump;
     if (!jump) return;
     t->moved[b] = 0, t->fitted[b] = -INFINITY;
-    for (int32_t i = body->point * SIM_TOUCHES; i < (body->point + body->points) * SIM_TOUCHES; i++)
-        t->clear[i] = 0, t->listed[i] = (SimListed){.face = {-1}};
+    forget_lists(t, body->point, body->points);
+    forget_lists(t, (int32_t)t->points + body->edge, body->edges);
+    for (int32_t i = body->point * SIM_TOUCHES; i < (body->point + body->points) * SIM_TOUCHES; i++) t->clear[i] = 0;
 }
 
 void CPU_FN(sim_body_boxes)(const SimTouching *t, const void *state, bool jump, int thread, int threads) {
@@ -82,39 +97,110 @@ void CPU_FN(sim_body_trees)(const SimTouching *t, const void *state, int thread,
     }
 }
 
-// Looks at faces that were near in an earlier step, nearest first, until no other can have come closer.
+static void exchange(SimListed *list, int k) {
+    const int32_t element = list->element[0];
+    const double until = list->until[0];
+    list->element[0] = list->element[k], list->until[0] = list->until[k];
+    list->element[k] = element, list->until[k] = until;
+}
+
+// Looks at faces that were near in an earlier step and may be the nearest now; in the tree only where another one may.
 static SimNearest look(const SimTouching *t, const SimBody *body, const real *box, const real *records,
                        const SimSearch *search, size_t row, double moved) {
     SimListed *list = t->listed + row;
-    const double closer = moved - list->moved + 2 * (double)sim_rounding(t, box);
+    const bool known = search->guess >= 0; // else the list is of another body
+    const double sure = moved + 2 * (double)sim_rounding(t, box);
     real best = search->within * search->within;
     double distance = (double)search->within;
     SimNearest out = {-1, 0};
-    for (int k = 0; search->guess >= 0; k++) { // else the list is of another body
-        if (distance < list->distance[k] - closer) return out;
-        if (k == SIM_LISTED || list->face[k] < 0) break;
+    for (int k = 0; known && k < SIM_LISTED && list->element[k] >= 0; k++) {
+        const int32_t face = list->element[k];
+        if (distance < list->until[k] - sure) continue;
         int on;
-        const real square = sim_face_square(t->face + 3 * list->face[k], records, search->x, &on);
-        if (!(square < best || (square == best && list->face[k] < out.face))) continue;
+        const real square = sim_face_square(t->face + 3 * face, records, search->x, &on);
+        list->until[k] = sqrt((double)square) + moved;
+        if (!(square < best || (square == best && face < out.face))) continue;
         best = square;
         distance = sqrt((double)best);
-        out = (SimNearest){list->face[k], on};
+        out = (SimNearest){face, on};
+        exchange(list, k);
     }
+    if (known && distance < list->until[SIM_LISTED] - sure) return out;
     SimNear near[SIM_LISTED + 1] = {{0, {-1, 0}}};
     const int count = sim_nearest_ones(t, body, box, records, search, SIM_LISTED + 1, near);
-    list->moved = moved;
     for (int k = 0; k <= SIM_LISTED; k++) {
-        list->distance[k] = k < count ? sqrt((double)near[k].square) : (double)search->within;
-        if (k < SIM_LISTED) list->face[k] = k < count ? near[k].at.face : -1;
+        list->until[k] = moved + (k < count ? sqrt((double)near[k].square) : (double)search->within);
+        if (k < SIM_LISTED) list->element[k] = k < count ? near[k].at.face : -1;
     }
     return near[0].at;
+}
+
+// How far the box of an edge of a body is from another one, along the axis along which it is farthest.
+static real beside(const SimTouching *t, const real *records, int32_t edge, const real *around) {
+    real box[SIM_RECORD], out = NUM(-INFINITY);
+    sim_edge_box(records, t->edge + 4 * (size_t)edge, 2, box);
+    for (int i = 0; i < 3; i++)
+        out = num_max(out, num_max(box[i] - around[SIM_QUAD + i], around[i] - box[SIM_QUAD + i]));
+    return out;
+}
+
+// Lists the edges of a body whose boxes are nearest to that of an edge, within `reach` metres, in their order.
+static void list_edges(const SimTouching *t, const SimBody *body, const real *records, const real *around, real reach,
+                       double moved, SimListed *list) {
+    const real stale = sim_stale(t, body);
+    SimNear near[SIM_LISTED + 1];
+    int32_t f;
+    int count = 0;
+    SimWalk walk;
+    sim_walk_begin(sim_edge_tree(t, body), around, reach + stale, &walk);
+    while ((f = sim_walk_next(&walk)) >= 0) {
+        const real away = beside(t, records, body->edge + f, around);
+        if (!(away < reach)) continue;
+        count = sim_keep_near((SimNear){away, {body->edge + f, 0}}, near, count, SIM_LISTED + 1);
+        if (count > SIM_LISTED) reach = near[SIM_LISTED].square, walk.reach = reach + stale;
+    }
+    list->until[SIM_LISTED] = moved + (double)reach;
+    for (int k = 0; k < SIM_LISTED; k++) {
+        int at = k;
+        if (k >= count) {
+            list->element[k] = -1;
+            break;
+        }
+        for (; at > 0 && list->element[at - 1] > near[k].at.face; at--)
+            list->element[at] = list->element[at - 1], list->until[at] = list->until[at - 1];
+        list->element[at] = near[k].at.face;
+        list->until[at] = moved + (double)near[k].square;
+    }
+}
+
+// Looks at edges whose boxes were near in an earlier step; in the tree only where others may be near enough now.
+static int32_t cross(const SimTouching *t, int32_t other, const real *records, const SimEdgeSearch *search,
+                     SimTouch *touch, int32_t touches) {
+    const SimBody *body = &t->body[other];
+    const int32_t self = t->edge_body[search->edge];
+    const real *box = box_of(t, (size_t)other), reach = num_max(search->deepest, (real)t->reach) + sim_rounding(t, box);
+    const size_t at = sim_kept_for(t, SIM_TOUCHES * (t->points + search->edge), true, self, other, search->around);
+    const double moved = t->moved[self] + t->moved[other], sure = moved + (double)reach;
+    SimListed *list = t->listed + at;
+    if (!sim_is_of(body, true, t->guess[at]) || !(list->until[SIM_LISTED] > sure)) {
+        t->guess[at] = body->edge;
+        list_edges(t, body, records, search->around, reach + sim_thinner(t, self, other) / 2, moved, list);
+        if (!(list->until[SIM_LISTED] > sure)) return sim_touch_edges(t, other, records, search, touch, touches);
+    }
+    for (int k = 0; k < SIM_LISTED && list->element[k] >= 0 && touches < SIM_TOUCHES; k++) {
+        if (list->until[k] > sure) continue;
+        list->until[k] = moved + (double)beside(t, records, list->element[k], search->around);
+        if (list->until[k] > sure) continue;
+        touches += sim_edges_touch(t, records, search->edge, list->element[k], search->deepest, &touch[touches]);
+    }
+    return touches;
 }
 
 void CPU_FN(sim_touches)(const SimTouching *t, const void *state, const void *w, int thread, int threads) {
     const size_t turn = ROWS_OF_A_TURN * (size_t)threads;
     for (size_t first = ROWS_OF_A_TURN * (size_t)thread; first < t->rows; first += turn)
         for (size_t i = first; i < first + ROWS_OF_A_TURN && i < t->rows; i++) {
-            sim_find_touches(t, state, i, look);
+            sim_find_touches(t, state, i, look, cross);
             for (int32_t k = 0; k < t->touches[i]; k++) sim_touch_parts(t, state, w, i, (size_t)k);
         }
 }

@@ -43,7 +43,7 @@ template <bool back> __global__ void touches(SimTouching t, SimTouched *touched,
         const size_t i = group * CUDA_WARP + cuda_lane();
         int32_t low = INT32_MAX, high = -1;
         if (i < t.rows) {
-            sim_find_touches(&t, state, i, sim_look_anew);
+            sim_find_touches(&t, state, i, sim_look_anew, sim_touch_edges);
             for (int32_t k = 0; k < t.touches[i]; k++) {
                 int32_t vertex[4];
                 sim_touch_parts(&t, state, back ? w : nullptr, i, static_cast<size_t>(k));
