@@ -74,24 +74,8 @@ SIM_ELEMENT void sim_meet(const SimTouching *t, const SimBody *body, const real 
     sim_touch_point(nearest.on, out->side, places, &out->at);
 }
 
-// Of two solids, no surface is pushed the way it looks: where blocks of one size are stacked, corners lie in the sides
-// of the block below, and must go up. So a face that is turned like the particle's own surface gives way to the nearest
-// one that is turned against it, if that is less than an eighth of the thinner body away.
-SIM_ELEMENT void sim_meet_against(const SimTouching *t, int32_t self, int32_t other, const real *records, size_t point,
-                                  SimMeeting *meeting) {
-    const real *boxes = (const real *)t->box;
-    const SimBody *body = &t->body[other];
-    real own[3];
-    if (sim_surely_against(t, records, t->point[point], meeting->at.normal)) return;
-    sim_own_normal(t, records, t->point[point], own);
-    if (num_dot(meeting->at.normal, own) < NUM(0.3)) return;
-    const SimSearch search = {sim_place(records, t->point[point]), NULL, sim_thinner(t, self, other) / 8, -1, own};
-    const SimNearest nearest = sim_nearest(t, body, boxes + (size_t)other * SIM_RECORD, records, &search);
-    if (nearest.face >= 0) sim_meet(t, body, records, point, nearest, meeting);
-}
-
 // The face of `body` that is nearest to a particle, in a row of SimTouching.guess. Both bodies have moved so many
-// metres.
+// metres. A search with `own` follows one without.
 typedef SimNearest SimLook(const SimTouching *t, const SimBody *body, const real *box, const real *records,
                            const SimSearch *search, size_t row, double moved);
 
@@ -99,6 +83,22 @@ SIM_ELEMENT SimNearest sim_look_anew(const SimTouching *t, const SimBody *body, 
                                      const SimSearch *search, size_t row, double moved) {
     (void)row, (void)moved;
     return sim_nearest(t, body, box, records, search);
+}
+
+// Of two solids, no surface is pushed the way it looks: where blocks of one size are stacked, corners lie in the sides
+// of the block below, and must go up. So a face that is turned like the particle's own surface gives way to the nearest
+// one that is turned against it, if that is less than an eighth of the thinner body away.
+SIM_ELEMENT void sim_meet_against(const SimTouching *t, int32_t self, int32_t other, const real *records, size_t point,
+                                  SimLook look, size_t row, double moved, SimMeeting *meeting) {
+    const real *box = (const real *)t->box + (size_t)other * SIM_RECORD;
+    const SimBody *body = &t->body[other];
+    real own[3];
+    if (sim_surely_against(t, records, t->point[point], meeting->at.normal)) return;
+    sim_own_normal(t, records, t->point[point], own);
+    if (num_dot(meeting->at.normal, own) < NUM(0.3)) return;
+    const SimSearch search = {sim_place(records, t->point[point]), NULL, sim_thinner(t, self, other) / 8, -1, own};
+    const SimNearest nearest = look(t, body, box, records, &search, row, moved);
+    if (nearest.face >= 0) sim_meet(t, body, records, point, nearest, meeting);
 }
 
 // Whether a face, or an edge, is one of a body.
@@ -156,7 +156,7 @@ SIM_ELEMENT void sim_find_faces(const SimTouching *t, const real *records, size_
         sim_meet(t, body, records, point, nearest, &met);
         if (t->clear) t->clear[row] = moved + 0.99 * ((double)met.at.gap - t->reach) - unsure;
         if (body->closed && t->body[self].closed && met.at.gap <= sim_rounding(t, box))
-            sim_meet_against(t, self, other, records, point, &met);
+            sim_meet_against(t, self, other, records, point, look, row, moved, &met);
         if (sim_touch_contact(t, met.vertex[0], met.vertex[1]).margin - met.at.gap > 0)
             touch[count++] =
                 (SimTouch){met.nearest.face, (int16_t)met.nearest.on, (int16_t)met.side, (float)met.at.gap};

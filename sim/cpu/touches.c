@@ -108,7 +108,7 @@ static void exchange(SimListed *list, int k) {
 static SimNearest look(const SimTouching *t, const SimBody *body, const real *box, const real *records,
                        const SimSearch *search, size_t row, double moved) {
     SimListed *list = t->listed + row;
-    const bool known = search->guess >= 0; // else the list is of another body
+    const bool known = search->guess >= 0 || search->own; // else the list is of another body
     const double sure = moved + 2 * (double)sim_rounding(t, box);
     real best = search->within * search->within;
     double distance = (double)search->within;
@@ -120,12 +120,14 @@ static SimNearest look(const SimTouching *t, const SimBody *body, const real *bo
         const real square = sim_face_square(t->face + 3 * face, records, search->x, &on);
         list->until[k] = sqrt((double)square) + moved;
         if (!(square < best || (square == best && face < out.face))) continue;
+        if (search->own && !sim_face_opposes(t->face + 3 * face, records, search->own)) continue;
         best = square;
         distance = sqrt((double)best);
         out = (SimNearest){face, on};
-        exchange(list, k);
+        if (!search->own) exchange(list, k);
     }
     if (known && distance < list->until[SIM_LISTED] - sure) return out;
+    if (search->own) return sim_nearest(t, body, box, records, search);
     SimNear near[SIM_LISTED + 1] = {{0, {-1, 0}}};
     const int count = sim_nearest_ones(t, body, box, records, search, SIM_LISTED + 1, near);
     for (int k = 0; k <= SIM_LISTED; k++) {
