@@ -75,7 +75,7 @@ static void heap(Parts *p) {
     add_round(p, 48, 1.2, 0.62, 0.4, 0);
     for (size_t b = 1; b < MOST_BODIES; b++) {
         const double z = b == 1 ? 0 : 0.25 * (double)(b / 2) - 0.58;
-        if (b == 1) add_round(p, 24, 0.6, 0, 0.24, 0);
+        if (b == 1) add_round(p, 160, 0.6, 0, 0.24, 0);
         else if (b % 4 == 0) add_round(p, 10, 0.6, 0, 0.04, 0);
         else add_round(p, b % 2 ? 16 : 24, 0.55, b % 4 == 1 ? 0.3 : 0, 0.24, b % 2 ? 0.2 : 0);
         for (uint32_t c = 0; c < 3; c++) {
