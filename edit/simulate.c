@@ -6,6 +6,7 @@
 #include "base/camera.h"
 #include "base/vector.h"
 #include "motion/bodies_planes.h"
+#include "motion/plane_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -171,8 +172,19 @@ static Status find_planes(const EditScene *scene, Planes *out, Error *err) {
     return status;
 }
 
+// Whether the points of a body lie within `thin` of a plane, by the root of the mean square.
+static bool is_flat(const AnalyticBody *body, const double middle[3], double thin) {
+    double spread[9] = {0};
+    real normal[3];
+    for (size_t i = 0; i < body->count; i++)
+        for (size_t c = 0; c < 9; c++)
+            spread[c] += (body->now[3 * i + c / 3] - middle[c / 3]) * (body->now[3 * i + c % 3] - middle[c % 3]);
+    plane_fit_normal(spread, normal);
+    return fmin(spread[0], fmin(spread[4], spread[8])) <= thin * thin * (double)body->count;
+}
+
 // Bodies are on the side of the cameras, or without cameras on their own. A plane that has one behind it ends before
-// that: it is left out.
+// that: it is left out. What is flat is no such body, but a piece of the ground, such as the side of a table's top.
 static size_t use_planes(const RolloutFile *file, const Cast *cast, Planes *found, SimPlane *out) {
     size_t used = 0;
     for (size_t p = 0; p < found->count; p++) {
@@ -186,7 +198,9 @@ static size_t use_planes(const RolloutFile *file, const Cast *cast, Planes *foun
         for (int c = 0; c < 3 && side < 0; c++) plane->normal[c] = -plane->normal[c];
         if (side < 0) plane->offset = -plane->offset;
         bool behind = false;
-        for (size_t b = 0; b < cast->count; b++) behind |= plane_height(plane, cast->middle[b]) < 0;
+        for (size_t b = 0; b < cast->count; b++)
+            behind |=
+                plane_height(plane, cast->middle[b]) < 0 && !is_flat(cast->body + b, cast->middle[b], plane->within);
         if (behind) continue;
         out[used] = (SimPlane){.offset = plane->offset};
         memcpy(out[used++].normal, plane->normal, sizeof plane->normal);

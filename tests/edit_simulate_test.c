@@ -73,6 +73,20 @@ static void test_driven(void **state) {
     rollout_file_free(&file);
 }
 
+// The side of a table's top is taken for a body behind the plane of the top, but hides no floor from what falls.
+static void test_side_of_table(void **state) {
+    double at[3];
+    (void)state;
+    RolloutFile file = edit_scene();
+    for (size_t i = FLOOR; i < ALL; i++)
+        if (file.sets[0].body[i] == BLUE) file.sets[0].positions[3 * i] = 1, file.sets[0].positions[3 * i + 2] -= 1;
+    RUN(&file, "simulate: {}");
+    assert_int_equal(file.drives.count, STEPS); // the red block's
+    corner_at(&file, STEPS, at);
+    assert_true(at[2] > -3e-3);
+    rollout_file_free(&file);
+}
+
 static void test_wrong(void **state) {
     static const struct {
         const char *edit, *message;
@@ -157,7 +171,7 @@ static void test_bodies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_falls), cmocka_unit_test(test_selection), cmocka_unit_test(test_driven),
-        cmocka_unit_test(test_wrong), cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_wrong), cmocka_unit_test(test_bodies),    cmocka_unit_test(test_side_of_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
