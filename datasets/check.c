@@ -78,14 +78,15 @@ static void scan_image(Work *work, const EpisodeInfo *info, EpisodeCheck *check,
     check->images_of_one_depth += one_depth;
     const uint8_t *rgb = frames->rgb + 3 * image * pixels;
     check->images_of_one_colour += !memcmp(rgb, rgb + 3, 3 * (pixels - 1)); // each pixel is as the next
+    for (size_t i = 0; i < 3 * pixels; i++)
+        if (rgb[i] > check->colour_highest) check->colour_highest = rgb[i];
     sample_noise(work, depth, info->H, info->W);
     const uint16_t *mask = frames->mask ? frames->mask + image * pixels : NULL;
-    for (size_t i = 0; mask && info->O && i < pixels; i++) {
-        if (mask[i] > info->O) {
-            check->bad_masks++;
-            break;
-        }
-    }
+    int highest = 0;
+    for (size_t i = 0; mask && i < pixels; i++)
+        if (mask[i] > highest) highest = mask[i];
+    check->bad_masks += info->O && highest > info->O;
+    if (highest > check->mask_highest) check->mask_highest = highest;
 }
 
 static Status scan_episode(Work *work, int episode, Error *err) {
@@ -127,10 +128,17 @@ static void judge_values(const Dataset *dataset, int episode, double usual_step,
                           label.text, check->images_of_one_depth, images, check->view_of_one_depth);
     if ((double)check->images_of_one_colour == images)
         check_add_finding(report, false, "episode %s: each colour picture is of one colour alone", label.text);
+    else if (check->colour_highest == 1)
+        check_add_finding(
+            report, true,
+            "episode %s: no colour is above 1 of 255; were the colours numbers from 0 to 1? Multiply them "
+            "by 255 before they become bytes",
+            label.text);
     if (check->bad_masks)
         check_add_finding(report, true,
-                          "episode %s: mask ids above the %d objects of state/object_position in %zu images",
-                          label.text, info->O, check->bad_masks);
+                          "episode %s: mask ids above the %d objects of state/object_position in %zu images, up to %d; "
+                          "object k (from 0 on) has id k + 1, the background 0",
+                          label.text, info->O, check->bad_masks, check->mask_highest);
     if (!info->even_time)
         check_add_finding(report, false, "episode %s: uneven time steps (mean %.4g s); training wants even ones",
                           label.text, info->time_step);
@@ -154,15 +162,28 @@ static void judge_values(const Dataset *dataset, int episode, double usual_step,
                           "episode %s: a single camera that stands still cannot be compared with anything", label.text);
 }
 
+static bool counts_frames(const EpisodeInfo *info) {
+    for (int f = 0; f < info->F; f++)
+        if (info->time[f] != info->time[0] + f) return false;
+    return true;
+}
+
 // One note for all episodes: they mostly have the same unit.
 static void judge_time_unit(const Dataset *dataset, CheckReport *report) {
     char doubt[240] = "", words[240];
-    int doubted = 0;
+    int doubted = 0, numbered = 0;
     for (int i = 0; i < report->episode_count; i++) {
         const EpisodeInfo *info = dataset_episode(dataset, i);
+        numbered += info->F > 2 && counts_frames(info);
         if (info->F < 2 || !time_unit_doubt(info->time_step, words, sizeof words)) continue;
         if (!doubted++) snprintf(doubt, sizeof doubt, "%s", words);
     }
+    if (numbered)
+        check_add_finding(
+            report, false,
+            "in %d of %d episodes the times are 0, 1, 2, ..: are they the numbers of frames? \"time\" is in "
+            "seconds",
+            numbered, report->episode_count);
     if (doubted) check_add_finding(report, false, "in %d of %d episodes %s", doubted, report->episode_count, doubt);
 }
 

@@ -41,6 +41,7 @@ typedef enum Guess { // hypotheses about cameras and depth; the first: no mistak
     GUESS_ROTATION_TRANSPOSED,
     GUESS_HALF_PIXEL_LESS,
     GUESS_HALF_PIXEL_MORE,
+    GUESS_ROWS_FROM_BELOW,
     GUESS_MIRRORED,
     GUESS_UPSIDE_DOWN,
     GUESS_HALF_TURN,
@@ -49,6 +50,8 @@ typedef enum Guess { // hypotheses about cameras and depth; the first: no mistak
     GUESS_TRANSPOSED,
     GUESS_SWAPPED_FOCAL,
     GUESS_SWAPPED_CENTRE,
+    GUESS_FIELD_OF_HEIGHT,
+    GUESS_FIELD_OF_WIDTH,
     GUESS_W_LAST,
     GUESS_W_FIRST,
     GUESS_TEXT_ORDER,
@@ -57,6 +60,7 @@ typedef enum Guess { // hypotheses about cameras and depth; the first: no mistak
     GUESS_EXCHANGED_POSES, // the same; each view keeps its lens
     GUESS_LATE,            // frames of the evidence by which pictures come after poses
     GUESS_SCALE,           // of depth against poses
+    GUESS_DEPTH_BUFFER,    // near plane, metres; with CheckReport.far_over_near
     GUESS_DISTORTED,       // k1
     GUESS_OTHER_SIZE,      // factor of fx, fy, cx, cy
     GUESS_FOCAL,           // of fx and fy
@@ -125,7 +129,9 @@ typedef struct EpisodeCheck {
         depth_high; // 1st, 50th, 99th percentile of valid depth, metres; NaN when there is none
     double valid;   // share of pixels with depth
     size_t images_without_depth, images_of_one_depth, images_of_one_colour, bad_masks;
-    int view_of_one_depth; // the first view that has such an image
+    int mask_highest;       // id of the masks
+    uint8_t colour_highest; // value of the colour pictures
+    int view_of_one_depth;  // the first view that has such an image
 } EpisodeCheck;
 
 typedef struct Finding {
@@ -143,6 +149,7 @@ typedef struct CheckReport {
     PairStats all;                       // a = b = -1
     PairStats guesses[GUESS_COUNT];      // a sample of pairs under each guess; no points when it was not tried
     double numbers[GUESS_COUNT];         // the number that fits best
+    double far_over_near;                // planes of GUESS_DEPTH_BUFFER
     Guess guess;                         // the one that explains the data clearly better, or GUESS_NONE
     ColourCheck colour;
     ClockCheck clocks[CHECK_CLOCKS_MAX];
@@ -167,7 +174,7 @@ void check_report_verdict(const CheckReport *report, char *out, size_t size);
 
 // What the text about a guess depends on.
 typedef struct GuessFacts {
-    double number, depth, frame_seconds; // depth: median, metres
+    double number, far, depth, frame_seconds; // depth: median, metres
     int views;
     bool depth_alone; // colour shows that only the depth pictures are affected
 } GuessFacts;

@@ -165,6 +165,16 @@ int evidence_find(const Evidence *evidence, int slot, int order, int view) {
     return kept->image + order * kept->views + view;
 }
 
+float evidence_farthest(const Evidence *evidence) {
+    float farthest = 0;
+    for (int i = 0; i < evidence->image_count; i++) {
+        const KeptImage *image = &evidence->images[i];
+        for (int at = 0; image->depth && at < image->H * image->W; at++)
+            if (image->depth[at] > farthest) farthest = image->depth[at];
+    }
+    return farthest;
+}
+
 Shot evidence_shot(const KeptImage *image) {
     Shot shot = {.H = image->H, .W = image->W, .depth = image->depth, .depth_scale = 1};
     memcpy(shot.K, image->K, sizeof shot.K);

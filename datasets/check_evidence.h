@@ -44,6 +44,8 @@ void evidence_free(Evidence *evidence);
 
 // Index of an image, -1 when there is none.
 int evidence_find(const Evidence *evidence, int slot, int order, int view);
+// The largest depth.
+float evidence_farthest(const Evidence *evidence);
 // Without a hypothesis.
 Shot evidence_shot(const KeptImage *image);
 

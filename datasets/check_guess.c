@@ -41,8 +41,8 @@ enum {
 typedef struct Trial {
     const Evidence *evidence;
     Guess guess;
-    double number;
-    size_t effort; // factor on the number of points: pictures with little depth or overlap need more
+    double number, far_over_near; // the second: of the planes of a depth buffer
+    size_t effort;                // factor on the number of points: pictures with little depth or overlap need more
 } Trial;
 
 static void swap(double *a, double *b) {
@@ -121,6 +121,7 @@ static Shot shot_under(const Trial *trial, const KeptImage *image) {
     case GUESS_ROTATION_TRANSPOSED: transpose_rotation(shot.pose); break;
     case GUESS_HALF_PIXEL_LESS: shot.K[2] -= half, shot.K[5] -= half; break;
     case GUESS_HALF_PIXEL_MORE: shot.K[2] += half, shot.K[5] += half; break;
+    case GUESS_ROWS_FROM_BELOW: shot.K[2] += half, shot.K[5] -= half; break;
     case GUESS_MIRRORED: shot.in_depth = (StoredMap){true, {-1, 0, W, 0, 1, 0}}; break;
     case GUESS_UPSIDE_DOWN: shot.in_depth = (StoredMap){true, {1, 0, 0, 0, -1, H}}; break;
     case GUESS_HALF_TURN: shot.in_depth = (StoredMap){true, {-1, 0, W, 0, -1, H}}; break;
@@ -129,6 +130,8 @@ static Shot shot_under(const Trial *trial, const KeptImage *image) {
     case GUESS_TRANSPOSED: shot.in_depth = (StoredMap){true, {0, W / H, 0, H / W, 0, 0}}; break;
     case GUESS_SWAPPED_FOCAL: swap(&shot.K[0], &shot.K[4]); break;
     case GUESS_SWAPPED_CENTRE: swap(&shot.K[2], &shot.K[5]); break;
+    case GUESS_FIELD_OF_HEIGHT: shot.K[0] *= H / W, shot.K[4] *= H / W; break;
+    case GUESS_FIELD_OF_WIDTH: shot.K[0] *= W / H, shot.K[4] *= W / H; break;
     case GUESS_W_LAST: rotate_quaternion(shot.pose, 3); break;
     case GUESS_W_FIRST: rotate_quaternion(shot.pose, 1); break;
     case GUESS_TEXT_ORDER: take_camera(trial, image, as_text_order(image->view, views), &shot); break;
@@ -137,6 +140,7 @@ static Shot shot_under(const Trial *trial, const KeptImage *image) {
     case GUESS_EXCHANGED_POSES: take_pose(trial, image, exchanged(image->view, views, number), &shot); break;
     case GUESS_LATE: take_pictures(trial, image, image->order + (int)number, &shot); break;
     case GUESS_SCALE: shot.depth_scale = number; break;
+    case GUESS_DEPTH_BUFFER: shot.near = number, shot.far = number * trial->far_over_near; break;
     case GUESS_DISTORTED: shot.k1 = number; break;
     case GUESS_OTHER_SIZE:
         for (int i = 0; i < 6; i++) shot.K[i] *= number;
@@ -312,6 +316,40 @@ static double search_scale(Trial *trial) {
     return best;
 }
 
+typedef struct Planes {
+    Trial *trial;
+    Objective *value;   // of a near plane
+    double near, share; // what the near plane is searched about, and how far
+} Planes;
+
+static double best_near(const Planes *planes) {
+    double share = 1 + planes->share;
+    return check_search(planes->value, planes->trial, planes->near / share, planes->near * share, 11, true);
+}
+
+// With the near plane that is best for this ratio of the planes.
+static double value_of_ratio(void *context, double ratio) {
+    const Planes *planes = context;
+    planes->trial->far_over_near = ratio;
+    return planes->value(planes->trial, best_near(planes));
+}
+
+// The near plane: first for some ratios of the planes, then for the best one about these, by support and by cost.
+static double search_planes(Trial *trial) {
+    double ratio = 0, best = -1;
+    Planes planes = {trial, support_of, 0, 0.5};
+    if (!(evidence_farthest(trial->evidence) <= 1)) return NAN; // of a buffer
+    for (double tried = 4; tried < 1e6; tried *= 4) {
+        trial->far_over_near = tried;
+        double near = check_search(support_of, trial, 1e-3, 10, 200, true), support = support_of(trial, near);
+        if (support > best) planes.near = near, ratio = tried, best = support;
+    }
+    ratio = trial->far_over_near = check_search(value_of_ratio, &planes, ratio / 4, 4 * ratio, 17, true);
+    planes = (Planes){trial, less_cost, best_near(&planes), 0.03};
+    trial->far_over_near = check_search(value_of_ratio, &planes, 0.9 * ratio, ratio / 0.9, 5, true);
+    return best_near(&planes);
+}
+
 // Whether the views of the first episode have different intrinsics: otherwise exchanged poses are exchanged cameras.
 static bool lenses_differ(const Evidence *evidence) {
     const KeptImage *first = &evidence->images[evidence->episodes[0].image];
@@ -339,6 +377,7 @@ static double fit(Trial *trial) {
         if (fabs(rough) < NEXT_TO_NOTHING) return NAN;
         return check_search(less_cost, trial, rough - 0.02, rough + 0.02, 5, false);
     }
+    case GUESS_DEPTH_BUFFER: return search_planes(trial);
     case GUESS_OTHER_SIZE: return search_factor(trial, 0.2, 5, 41);
     case GUESS_FOCAL:
     case GUESS_STRETCHED_X:
@@ -418,12 +457,14 @@ Status check_guess(const Evidence *evidence, CheckReport *report, Error *err) {
         if (cost >= best || !explains(&trial, &score, &stands)) continue;
         best = cost;
         report->guess = trial.guess;
+        report->far_over_near = trial.far_over_near;
     }
     return status;
 }
 
 Shot check_guessed_shot(const Evidence *evidence, const CheckReport *report, int image) {
-    Trial trial = {evidence, report->guess, report->guess ? report->numbers[report->guess] : 0, 1};
+    Trial trial = {evidence, report->guess, report->guess ? report->numbers[report->guess] : 0, report->far_over_near,
+                   1};
     return shot_under(&trial, &evidence->images[image]);
 }
 

@@ -6,6 +6,8 @@
 #include "datasets/check_evidence.h"
 
 void check_add_finding(CheckReport *report, bool wrong, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// What is wrong and explains other findings: it comes first, however many there are.
+void check_add_cause(CheckReport *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // ---- hypotheses about cameras and depth (check_guess.c)
 

@@ -53,7 +53,11 @@ static double guess_millimetres(const CheckReport *report, Guess guess, double d
 static void judge_guess(const Evidence *evidence, double depth, CheckReport *report) {
     const PairStats *guess = &report->guesses[report->guess], *none = &report->guesses[GUESS_NONE];
     const KeptEpisode *episode = &evidence->episodes[0];
-    GuessFacts facts = {report->numbers[report->guess], depth, episode->seconds, episode->views,
+    GuessFacts facts = {report->numbers[report->guess],
+                        report->numbers[report->guess] * report->far_over_near,
+                        depth,
+                        episode->seconds,
+                        episode->views,
                         report->colour.guess == COLOUR_DEPTH_ALONE};
     char advice[400];
     if (!report->guess) return;
@@ -61,8 +65,8 @@ static void judge_guess(const Evidence *evidence, double depth, CheckReport *rep
     char stands[64] = "no point agrees";
     if (isfinite(none->median))
         snprintf(stands, sizeof stands, "%.1f mm, %.0f %%", 1e3 * none->median, 100 * none->agree);
-    check_add_finding(
-        report, true,
+    check_add_cause(
+        report,
         "the views agree far better under the hypothesis \"%s\" (%.1f mm median, %.0f %% of points, instead of %s): %s",
         guess_name(report->guess), guess_millimetres(report, report->guess, depth), 100 * guess->agree, stands, advice);
 }

@@ -101,8 +101,10 @@ void where_judge(WhereLists *lists, CheckReport *report) {
             "in the corners of the picture than in the middle: distortion, focal length or principal point are wrong",
         high = m[WHERE_CORNERS], low = m[WHERE_CENTRE];
     else if (far_above(m[WHERE_OBJECTS], m[WHERE_BACKGROUND]))
-        text = "on objects than elsewhere: the cameras may not show the same moment", high = m[WHERE_OBJECTS],
-        low = m[WHERE_BACKGROUND];
+        text =
+            "on objects than elsewhere: the cameras may not show the same moment, or cx and cy are off, which a flat "
+            "floor does not show",
+        high = m[WHERE_OBJECTS], low = m[WHERE_BACKGROUND];
     for (int side = WHERE_LEFT; !text && side <= WHERE_BOTTOM; side++) {
         int other = side ^ 1;
         if (!far_above(m[side], m[other])) continue;

@@ -19,6 +19,9 @@ static const char *const GUESS_WORDS[GUESS_COUNT][2] = {
                                                           "translation as it is"},
     [GUESS_HALF_PIXEL_LESS] = {"half a pixel less", "subtract 0.5 from cx and cy"},
     [GUESS_HALF_PIXEL_MORE] = {"half a pixel more", "pixel centres lie at whole numbers; add 0.5 to cx and cy"},
+    [GUESS_ROWS_FROM_BELOW] = {"rows counted from below",
+                               "pixel centres lie at whole numbers, and rows were counted from below (PyBullet's "
+                               "TinyRenderer); add 0.5 to cx and subtract 0.5 from cy"},
     [GUESS_MIRRORED] = {"mirrored", "are mirrored left to right; flip them"},
     [GUESS_UPSIDE_DOWN] = {"upside down", "are upside down; flip them"},
     [GUESS_HALF_TURN] = {"turned by 180 degrees", "are turned by 180 degrees; turn them back"},
@@ -27,6 +30,12 @@ static const char *const GUESS_WORDS[GUESS_COUNT][2] = {
     [GUESS_TRANSPOSED] = {"transposed", "have rows and columns exchanged; transpose them"},
     [GUESS_SWAPPED_FOCAL] = {"swapped focal lengths", "fx and fy are swapped"},
     [GUESS_SWAPPED_CENTRE] = {"swapped centre", "cx and cy are swapped"},
+    [GUESS_FIELD_OF_HEIGHT] = {"field of view of the height",
+                               "the angle of view is that of the height, and fx and fy were computed from the width; "
+                               "multiply both by height / width"},
+    [GUESS_FIELD_OF_WIDTH] = {"field of view of the width",
+                              "the angle of view is that of the width, and fx and fy were computed from the height; "
+                              "multiply both by width / height"},
     [GUESS_W_LAST] = {"quaternions w last", "the quaternions had w last and were read as w first"},
     [GUESS_W_FIRST] = {"quaternions w first", "the quaternions had w first and were read as w last"},
     [GUESS_TEXT_ORDER] = {"cameras in the order of their names",
@@ -36,6 +45,7 @@ static const char *const GUESS_WORDS[GUESS_COUNT][2] = {
     [GUESS_EXCHANGED_POSES] = {"two poses exchanged", ""},
     [GUESS_LATE] = {"pictures and poses of other moments", ""},
     [GUESS_SCALE] = {"another scale", ""},
+    [GUESS_DEPTH_BUFFER] = {"depth buffer", ""},
     [GUESS_DISTORTED] = {"distorted pictures", ""},
     [GUESS_OTHER_SIZE] = {"intrinsics of another picture size", ""},
     [GUESS_FOCAL] = {"another focal length", ""},
@@ -121,6 +131,13 @@ void guess_advice(Guess guess, const GuessFacts *facts, char *out, size_t size) 
                  fabs(number) * facts->frame_seconds, number > 0 ? "later" : "earlier");
         break;
     case GUESS_SCALE: scale_advice(number, facts->depth, out, size); break;
+    case GUESS_DEPTH_BUFFER:
+        snprintf(
+            out, size,
+            "depth is a renderer's depth buffer, from 0 to 1; store near far / (far - (far - near) buffer) with the "
+            "planes of its projection, about near = %.3g m and far = %.3g m, and 0 where the buffer is 1",
+            number, facts->far);
+        break;
     case GUESS_DISTORTED:
         snprintf(out, size, "%s still have the distortion of the lens, about k1 = %.3f; undistort colour and depth",
                  pictures, number);

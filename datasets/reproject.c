@@ -63,9 +63,16 @@ static double shot_project(const Shot *shot, const double point[3], double xy[2]
     return camera_project(shot->K, bent, xy);
 }
 
+// Where nothing was drawn, a buffer has 1.
+static double buffer_depth(const Shot *shot, double stored) {
+    if (!(stored > 0 && stored < 1)) return 0;
+    return shot->near * shot->far / (shot->far - (shot->far - shot->near) * stored);
+}
+
 double shot_depth(const Shot *shot, int x, int y) {
     size_t index = pixel_index(shot, x, y);
     double depth = index == SIZE_MAX ? 0 : shot->depth_scale * shot->depth[index], ray[3];
+    if (shot->near > 0) depth = buffer_depth(shot, depth);
     if (!shot->ray_power || !(depth > 0)) return depth;
     camera_unproject(shot->K, x + 0.5, y + 0.5, 1, ray);
     double length = sqrt(ray[0] * ray[0] + ray[1] * ray[1] + 1);

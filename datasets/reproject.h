@@ -20,6 +20,7 @@ typedef struct Shot {
     const float *depth;   // (H,W)
     const uint16_t *mask; // (H,W) or NULL
     double depth_scale;
+    double near, far;   // metres: a renderer's buffer is stored, from 0 (near) to 1 (far); near 0: depth is
     int ray_power;      // depth along z = stored depth * |Kc^-1 (u, v, 1)|^ray_power
     StoredMap in_depth; // of the depth picture
 } Shot;

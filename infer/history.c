@@ -131,7 +131,8 @@ static void warn_of_extent(const Vpd *model, const EpisodeInfo *info, double ext
     if (extent <= most * learned && learned <= most * extent) return;
     log_warning(log,
                 "%s:/episodes/%s: the scene is %.3g m wide, but the model learned in one of %.3g m (data.extent), so "
-                "its predictions will be wrong; are depth and poses in metres?",
+                "its predictions may be wrong; are depth and poses in metres? If cameras see far beyond where things "
+                "happen, give the data a workspace box (vpd data convert --box)",
                 info->file, info->name, extent, learned);
 }
 

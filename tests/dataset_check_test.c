@@ -206,6 +206,16 @@ static void turned_camera(Scene *scene) {
     }
 }
 
+static void mask_of_bytes(Scene *scene) {
+    for (size_t i = 0; i < depth_count(scene); i++) scene->mask[i] = scene->mask[i] ? 0 : 255;
+}
+static void colour_to_one(Scene *scene) {
+    for (size_t i = 0; i < 3 * depth_count(scene); i++) scene->rgb[i] /= 200;
+}
+static void frame_numbers(Scene *scene) {
+    for (int f = 0; f < scene->info.F; f++) scene->time[f] = f;
+}
+
 static void test_findings(void **state) {
     (void)state;
     const struct {
@@ -216,6 +226,9 @@ static void test_findings(void **state) {
         {no_depth, "no image has any depth", false},
         {some_without_depth, "1 of 6 images have no depth at all", true},
         {foreign_mask, "mask ids above the 1 objects of state/object_position in 1 images", false},
+        {mask_of_bytes, "up to 255; object k (from 0 on) has id k + 1, the background 0", false},
+        {colour_to_one, "no colour is above 1 of 255; were the colours numbers from 0 to 1?", false},
+        {frame_numbers, "in 2 of 2 episodes the times are 0, 1, 2, ..: are they the numbers of frames?", true},
         {moved_objects, "1 of 1 objects are not at their state/object_position", false},
         {uneven_time, "uneven time steps", true},
         {one_camera_off, "above the limit", false},
@@ -338,6 +351,26 @@ static void test_picture(void **state) {
     scene_free(&scene);
 }
 
+static void inverted(Scene *scene) {
+    foreign_mask(scene);
+    for (int v = 0; v < scene->info.V; v++) pose_inverse(scene->poses + 16 * v, scene->poses + 16 * v);
+}
+
+// The cause is listed before what may follow from it, however much that is.
+static void test_cause_first(void **state) {
+    (void)state;
+    CheckReport report = check_spoiled(3, 3, 0, inverted);
+    assert_true(report.finding_count > 1);
+    assert_non_null(strstr(report.findings[0].text, "invert world_from_camera"));
+    check_report_free(&report);
+    for (int i = 0; i < 250; i++) check_add_finding(&report, true, "error %d", i);
+    check_add_cause(&report, "the cause");
+    assert_string_equal(report.findings[0].text, "the cause");
+    assert_int_equal(report.finding_count, 201);
+    assert_int_equal(check_report_unlisted(&report), 50);
+    check_report_free(&report);
+}
+
 // Of too many findings some are not listed, and the report says so; an error among them counts.
 static void test_many_findings(void **state) {
     (void)state;
@@ -411,23 +444,15 @@ static void test_subset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_even_samples),
-        TEST(test_error_of_any_size),
-        TEST(test_exact_scene),
-        TEST(test_camera_moved_level),
-        TEST(test_other_time_step),
-        TEST(test_pictures_of_one_colour),
-        TEST(test_time_unit),
-        TEST(test_single_views),
-        TEST(test_too_few_points),
-        TEST(test_one_depth),
-        TEST(test_findings),
-        TEST(test_one_in_millimetres),
-        TEST(test_one_apart),
-        TEST(test_picture),
-        TEST(test_many_findings),
-        TEST(test_subset),
-        TEST(test_one_view_of_one_episode),
+        TEST(test_even_samples),    TEST(test_error_of_any_size),
+        TEST(test_exact_scene),     TEST(test_camera_moved_level),
+        TEST(test_other_time_step), TEST(test_pictures_of_one_colour),
+        TEST(test_time_unit),       TEST(test_single_views),
+        TEST(test_too_few_points),  TEST(test_one_depth),
+        TEST(test_findings),        TEST(test_one_in_millimetres),
+        TEST(test_one_apart),       TEST(test_picture),
+        TEST(test_cause_first),     TEST(test_many_findings),
+        TEST(test_subset),          TEST(test_one_view_of_one_episode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

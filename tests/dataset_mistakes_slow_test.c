@@ -59,6 +59,21 @@ static void inverse(Scene *scene) {
 static void inverse_opengl(Scene *scene) { opengl(scene), inverse(scene); }
 static void half_pixel_less(Scene *scene) { move_centre(scene, -0.5, -0.5); }
 static void half_pixel_more(Scene *scene) { move_centre(scene, 0.5, 0.5); }
+static void rows_from_below(Scene *scene) { move_centre(scene, -0.5, 0.5); }
+static void angle_of_height(Scene *scene) { // the right focal length is 60 / 80 of it
+    double wide = (double)scene->info.W / scene->info.H;
+    scale_focal(scene, wide, wide, false);
+}
+static void angle_of_width(Scene *scene) {
+    double high = (double)scene->info.H / scene->info.W;
+    scale_focal(scene, high, high, false);
+}
+static void depth_buffer(Scene *scene) { // of planes at .02 m and 25 m
+    for (size_t i = 0; i < pixels_of(scene) * images_of(scene); i++) {
+        double z = (double)scene->depth[i];
+        scene->depth[i] = z > 0 ? (float)((1 / 0.02 - 1 / z) / (1 / 0.02 - 1 / 25.0)) : 1;
+    }
+}
 static void depth_millimetres(Scene *scene) { scale_depth(scene, 1000); }
 static void depth_divided(Scene *scene) { scale_depth(scene, 0.001); }
 static void poses_millimetres(Scene *scene) { scale_poses(scene, 1000); }
@@ -206,6 +221,10 @@ static const struct {
     {"camera from world, OpenGL axes", &USUAL, inverse_opengl, "\"camera from world, OpenGL\""},
     {"whole-number pixel centres", &USUAL, half_pixel_less, "add 0.5 to cx and cy"},
     {"half a pixel added twice", &USUAL, half_pixel_more, "subtract 0.5 from cx and cy"},
+    {"whole-number pixel centres, rows from below", &USUAL, rows_from_below, "add 0.5 to cx and subtract 0.5 from cy"},
+    {"the height's angle of view for the width", &USUAL, angle_of_height, "multiply both by height / width"},
+    {"the width's angle of view for the height", &USUAL, angle_of_width, "multiply both by width / height"},
+    {"a renderer's depth buffer", &USUAL, depth_buffer, "about near = 0.02 m and far = 25 m"},
     {"depth in millimetres", &USUAL, depth_millimetres, "depth is in millimetres"},
     {"metres divided by 1000", &USUAL, depth_divided, "depth was in metres and was taken for millimetres"},
     {"poses in millimetres", &USUAL, poses_millimetres, "divide the translations of world_from_camera by 1000"},
