@@ -6,7 +6,6 @@
 #include "base/camera.h"
 #include "base/vector.h"
 #include "motion/bodies_planes.h"
-#include "motion/plane_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -172,15 +171,17 @@ static Status find_planes(const EditScene *scene, Planes *out, Error *err) {
     return status;
 }
 
-// Whether the points of a body lie within `thin` of a plane, by the root of the mean square.
+// Whether the points of a body lie within about `thin` of a plane: with the variances along the axes of their spread,
+// the inverse of the sum of their inverses is at most the smallest, and at least a third of it.
 static bool is_flat(const AnalyticBody *body, const double middle[3], double thin) {
-    double spread[9] = {0};
-    real normal[3];
+    double s[9] = {0};
     for (size_t i = 0; i < body->count; i++)
         for (size_t c = 0; c < 9; c++)
-            spread[c] += (body->now[3 * i + c / 3] - middle[c / 3]) * (body->now[3 * i + c % 3] - middle[c % 3]);
-    plane_fit_normal(spread, normal);
-    return fmin(spread[0], fmin(spread[4], spread[8])) <= thin * thin * (double)body->count;
+            s[c] += (body->now[3 * i + c / 3] - middle[c / 3]) * (body->now[3 * i + c % 3] - middle[c % 3]) /
+                    (double)body->count;
+    const double yz = s[4] * s[8] - s[5] * s[5], xz = s[0] * s[8] - s[2] * s[2], xy = s[0] * s[4] - s[1] * s[1];
+    const double product = s[0] * yz - s[1] * (s[1] * s[8] - s[5] * s[2]) + s[2] * (s[1] * s[5] - s[4] * s[2]);
+    return product <= thin * thin * (yz + xz + xy);
 }
 
 // Bodies are on the side of the cameras, or without cameras on their own. A plane that has one behind it ends before
