@@ -64,6 +64,30 @@ static Status stops(SimScene *s, Error *err) {
     return status;
 }
 
+// Between the particles of two lattices; some have passed their limits.
+static Status slides(SimScene *s, Error *err) {
+    static const double middle[] = {20, 0.05, 0, -0.05, 0.05, 30, 0.1, 0.05, 0.1},
+                        around[] = {10, 0.03, 0.05, 0.03, 0.03, 15, 0.08, 0.04, 0.05};
+    const SimModel counts = {.scenes = 2, .particles = 40, .slides = 70, .dt = 1e-4};
+    Status status = sim_scene_allocate(s, &counts, err);
+    if (status != STATUS_OK) return status;
+    for (size_t i = 0; i < 4 * counts.slides; i++) {
+        static const size_t corner[] = {0, 7, 13, 22};
+        s->slide[i] = (int32_t)((i / 4 + corner[i % 4]) % counts.particles);
+    }
+    for (size_t i = 0; i < counts.scenes * counts.particles; i++) {
+        const size_t at[] = {i % 4, i / 4 % 4, i / 16};
+        for (size_t c = 0; c < 3; c++) s->values.of[SIM_POSITION][3 * i + c] = 0.1 * (double)at[c];
+    }
+    sim_scene_fill(s, SIM_MASS, 0.01);
+    shake_state(s, 0.02, 0.5);
+    for (SimValue v = SIM_SLIDE_KE; v <= SIM_SLIDE_KF; v++) {
+        sim_scene_fill(s, v, middle[v - SIM_SLIDE_KE]);
+        shake(s, v, around[v - SIM_SLIDE_KE]);
+    }
+    return STATUS_OK;
+}
+
 // Particles in and above a plane that is not level; `speed` along it decides whether they slide.
 static Status contact(SimScene *s, double speed, Error *err) {
     const SimModel counts = {.scenes = 1, .particles = 40, .planes = 2, .materials = 2, .dt = 1e-4};
@@ -211,6 +235,8 @@ const SimCase sim_cases[] = {
     {"hinges", hinges, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"stops", stops, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"stops, many steps", stops, 30, 10, 6, 0, {1e-3, 1e-11}},
+    {"slides", slides, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"slides, many steps", slides, 30, 10, 6, 0, {1e-3, 1e-11}},
     {"contact, sliding", sliding, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"contact, holding", holding, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"beam with controls", tets, 60, 20, 12, 0, {1e-3, 1e-11}},
@@ -264,6 +290,7 @@ static Status run(SimCaseRun *r, const SimOptions *options, Error *err) {
     r->run.force = r->run.control_every ? r->values.of[SIM_FORCE] : NULL;
     r->run.drive = r->run.control_every ? r->values.of[SIM_DRIVE] : NULL;
     r->run.activation = r->run.control_every && m->tets ? r->values.of[SIM_ACTIVATION] : NULL;
+    r->run.thrust = r->run.control_every && m->slides ? r->values.of[SIM_THRUST] : NULL;
     r->run.torque = r->run.control_every && m->hinges ? r->values.of[SIM_TORQUE] : NULL;
     r->run.keep = sim_keep_arrays, r->run.context = &arrays;
     Status status = sim_open(m, options, &sim, err);

@@ -19,6 +19,7 @@ Status sim_scene_allocate(SimScene *s, const SimModel *counts, Error *err) {
     s->model.spring = s->spring = zeroed(&s->memory, 2 * counts->springs, sizeof(int32_t), &ok);
     s->model.tet = s->tet = zeroed(&s->memory, 4 * counts->tets, sizeof(int32_t), &ok);
     s->model.hinge = s->hinge = zeroed(&s->memory, 4 * counts->hinges, sizeof(int32_t), &ok);
+    s->model.slide = s->slide = zeroed(&s->memory, 4 * counts->slides, sizeof(int32_t), &ok);
     s->model.fixed = s->fixed = zeroed(&s->memory, counts->particles, 1, &ok);
     s->model.plane = s->plane = zeroed(&s->memory, counts->planes, sizeof(SimPlane), &ok);
     s->model.contacts = s->contact = zeroed(&s->memory, counts->materials, sizeof(SimMaterial), &ok);
@@ -27,8 +28,9 @@ Status sim_scene_allocate(SimScene *s, const SimModel *counts, Error *err) {
     s->model.body = s->body = zeroed(&s->memory, counts->particles, sizeof(int32_t), &ok);
     s->model.rigid = s->rigid = zeroed(&s->memory, counts->particles, sizeof(int32_t), &ok);
     s->model.inertia = s->inertia = zeroed(&s->memory, counts->particles, sizeof(double), &ok);
-    for (SimValue v = 0; v < SIM_HINGE_LOW; v++)
-        s->values.of[v] = zeroed(&s->memory, sim_value_count(counts, 0, v), sizeof(double), &ok);
+    for (SimValue v = 0; v < SIM_VALUES; v++)
+        if (!sim_value_is_stop(v))
+            s->values.of[v] = zeroed(&s->memory, sim_value_count(counts, 0, v), sizeof(double), &ok);
     return ok ? STATUS_OK
               : error_set(err, STATUS_FAILED, "out of memory for a scene of %zu particles", counts->particles);
 }
@@ -41,6 +43,7 @@ Status sim_scene_repeat(const SimScene *one, size_t scenes, SimScene *out, Error
     memcpy(out->spring, one->spring, 2 * counts.springs * sizeof *out->spring);
     memcpy(out->tet, one->tet, 4 * counts.tets * sizeof *out->tet);
     memcpy(out->hinge, one->hinge, 4 * counts.hinges * sizeof *out->hinge);
+    memcpy(out->slide, one->slide, 4 * counts.slides * sizeof *out->slide);
     memcpy(out->fixed, one->fixed, counts.particles);
     memcpy(out->plane, one->plane, counts.planes * sizeof *out->plane);
     memcpy(out->contact, one->contact, counts.materials * sizeof *out->contact);

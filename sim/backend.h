@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum SimKind { SIM_KIND_SPRING, SIM_KIND_TET, SIM_KIND_HINGE, SIM_KINDS } SimKind;
+typedef enum SimKind { SIM_KIND_SPRING, SIM_KIND_TET, SIM_KIND_HINGE, SIM_KIND_SLIDE, SIM_KINDS } SimKind;
 // Packed tables of elements: one of each kind, and limits and friction of hinges.
 enum { SIM_TABLE_STOP = SIM_KINDS, SIM_TABLES };
 
@@ -112,9 +112,9 @@ typedef struct SimPacked {
     const int32_t *slot_vertex;          // (slots)
     const uint16_t *corner[SIM_KINDS];   // (blocks, corners, lanes): slot of the chunk, counted from its first
     const int32_t *slots_of, *slot_list; // vertex i adds slot_list[slots_of[i]] .. slot_list[slots_of[i+1]-1]
-    void *element[SIM_TABLES];           // (blocks) SimSpring, SimTet, SimHinge or SimStop
+    void *element[SIM_TABLES];           // (blocks) SimSpring, SimTet, SimHinge, SimSlide or SimStop
     bool stops;                          // some hinge has limits or friction
-    void *control[SIM_KINDS];            // (blocks) reals x lanes, added to SimTet.act or SimHinge.torque; or NULL
+    void *control[SIM_KINDS];            // (blocks) reals x lanes, added to the last field of each element; or NULL
     void *vertex;                        // (vertex_blocks) SimVertex
     void *contact;                       // (vertex_blocks, planes) SimContact
     void *force;                         // (vertex_blocks, SIM_FORCE_FIELDS) external force, or NULL

@@ -6,16 +6,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const kind_names[SIM_KINDS] = {"spring", "tet", "hinge"};
+static const char *const kind_names[SIM_KINDS] = {"spring", "tet", "hinge", "slide"};
 
 static Status check_sizes(const SimModel *model, Error *err) {
-    static const char *const names[] = {"particle", "face", "spring", "tet", "hinge"};
     size_t all[SIM_KINDS + 2] = {model->particles, model->faces}, total;
     for (int k = 0; k < SIM_KINDS; k++) all[k + 2] = sim_elements(model, (SimKind)k);
     for (int k = 0; k < SIM_KINDS + 2; k++)
         if (__builtin_mul_overflow(all[k], model->scenes, &total) || total > INT32_MAX / 8)
             return error_set(err, STATUS_BAD_INPUT, "%zu scenes of %zu %ss: more than %d in all", model->scenes, all[k],
-                             names[k], INT32_MAX / 8);
+                             k < 2 ? k ? "face" : "particle" : kind_names[k - 2], INT32_MAX / 8);
     if (model->scenes < 1 || model->particles < 1)
         return error_set(err, STATUS_BAD_INPUT, "a simulation needs at least one scene and one particle");
     if (!(model->dt > 0 && model->dt < 1e6))
@@ -84,7 +83,7 @@ static Status check_bodies(const SimModel *model, Error *err) {
     return STATUS_OK;
 }
 
-// Springs and hinges may hold a rigid body at something else, but not at itself.
+// Springs, hinges and slides may hold a rigid body at something else, but not at itself.
 static Status check_across(const SimModel *model, SimKind kind, Error *err) {
     const size_t corners = sim_corners(kind);
     for (size_t e = 0; e < sim_elements(model, kind); e++) {
@@ -143,8 +142,8 @@ static Status check_rigid(const SimModel *model, Error *err) {
     if (!model->rigid || model->rigids > model->particles)
         return error_set(err, STATUS_BAD_INPUT, "%zu rigid bodies of %zu particles", model->rigids, model->particles);
     Status status = check_rigid_particles(model, err);
-    if (status == STATUS_OK) status = check_across(model, SIM_KIND_SPRING, err);
-    if (status == STATUS_OK) status = check_across(model, SIM_KIND_HINGE, err);
+    for (int k = 0; k < SIM_KINDS && status == STATUS_OK; k++)
+        if (k != SIM_KIND_TET) status = check_across(model, (SimKind)k, err);
     if (status == STATUS_OK) status = check_tets(model, err);
     if (status != STATUS_OK) return status;
     int32_t *count = calloc(model->rigids, sizeof *count), *of = malloc(model->particles * sizeof *of);

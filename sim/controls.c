@@ -6,11 +6,15 @@
 #include <string.h>
 
 // The field of an element that a control adds to, its last; nothing is added to springs.
-static const SimValue added[SIM_KINDS] = {
-    [SIM_KIND_SPRING] = SIM_VALUES, [SIM_KIND_TET] = SIM_ACTIVATION, [SIM_KIND_HINGE] = SIM_TORQUE};
+static const SimValue added[SIM_KINDS] = {[SIM_KIND_SPRING] = SIM_VALUES,
+                                          [SIM_KIND_TET] = SIM_ACTIVATION,
+                                          [SIM_KIND_HINGE] = SIM_TORQUE,
+                                          [SIM_KIND_SLIDE] = SIM_THRUST};
 
 const double *sim_element_control(const SimRun *run, int kind) {
-    return kind == SIM_KIND_TET ? run->activation : kind == SIM_KIND_HINGE ? run->torque : NULL;
+    const double *const given[SIM_KINDS] = {
+        [SIM_KIND_TET] = run->activation, [SIM_KIND_HINGE] = run->torque, [SIM_KIND_SLIDE] = run->thrust};
+    return given[kind];
 }
 
 double *sim_element_control_gradient(const SimValues *gradient, int kind) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controls of a rollout: external forces, activations, torques of hinges and velocities of fixed particles, each held
-// for control_every steps.
+// Controls of a rollout: external forces, activations, torques of hinges, thrusts of slides and velocities of fixed
+// particles, each held for control_every steps.
 #ifndef VPD_SIM_CONTROLS_H
 #define VPD_SIM_CONTROLS_H
 

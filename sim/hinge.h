@@ -4,23 +4,15 @@
 //   theta = atan2((N2 x N1).h, N1.N2), 0 when flat; d_i = dtheta/dx_i:
 //   d0 = |e| n1, d1 = |e| n2, d2 = n1 (x0-x3).h + n2 (x1-x3).h, d3 = n1 (x2-x0).h + n2 (x2-x1).h;
 //   f_i = (torque - length (k_e (theta - angle) + k_d sum_j d_j.v_j)) d_i, with the rest length of the edge.
-// atan2 has a derivative on flat cloth, acos has none.
-// A stop (SimStop) adds the torque -(k_e over + held(k_d rate, k_e |over|) + held(k_f rate, friction)). over: radians
-// beyond low or high, 0 between them; held(a, most): a, at least -most and at most most. So damping begins at a limit
-// as its spring does and never pulls back, and friction is smooth at rest as that of sim/contact.h is.
+// atan2 has a derivative on flat cloth, acos has none. A stop (sim/stop.h) adds its torque.
 #ifndef VPD_SIM_HINGE_H
 #define VPD_SIM_HINGE_H
 
-#include "sim/num.h"
+#include "sim/stop.h"
 
 typedef struct SimHinge {
     Num k_e, k_d, angle, length, torque;
 } SimHinge;
-
-// Limits and friction.
-typedef struct SimStop {
-    Num low, high, k_e, k_d, friction, k_f;
-} SimStop;
 
 typedef struct SimHingeState {
     Num A[2][3], B[2][3];                 // N_k = A_k x B_k
@@ -77,36 +69,9 @@ SIM_ELEMENT SimHingeState sim_hinge_state(const SimHinge *hinge, const Num x[4][
     return t;
 }
 
-// What is held to [-most, most].
-typedef struct SimHeld {
-    Num value, free, side; // its derivatives by what is held, and by `most`
-} SimHeld;
-
-SIM_ELEMENT SimHeld sim_hinge_hold(Num a, Num most) {
-    const Num zero = num_all(NUM(0)), one = num_all(NUM(1));
-    SimHeld out;
-    out.value = num_min(num_max(a, -most), most);
-    out.side = num_if_less(most, a, one, num_if_less(a, -most, -one, zero));
-    out.free = num_if_less(zero, most, one - out.side * out.side, zero);
-    return out;
-}
-
-typedef struct SimStopState {
-    Num over, side; // side: -1 below low, 1 above high, 0 between
-    SimHeld damping, friction;
-    Num torque;
-} SimStopState;
-
-SIM_ELEMENT SimStopState sim_stop_state(const SimStop *stop, Num angle, Num rate) {
-    const Num zero = num_all(NUM(0)), one = num_all(NUM(1)), half = (stop->high - stop->low) / 2;
-    const Num from = sim_hinge_wrapped(angle - (stop->low + stop->high) / 2);
-    SimStopState t;
-    t.over = num_max(from - half, zero) + num_min(from + half, zero);
-    t.side = num_if_less(zero, t.over, one, num_if_less(t.over, zero, -one, zero));
-    t.damping = sim_hinge_hold(stop->k_d * rate, stop->k_e * t.side * t.over);
-    t.friction = sim_hinge_hold(stop->k_f * rate, stop->friction);
-    t.torque = -(stop->k_e * t.over + t.damping.value + t.friction.value);
-    return t;
+// Of the angle between the limits' middle and that of the hinge.
+SIM_ELEMENT SimStopState sim_hinge_stop(const SimStop *stop, const SimHingeState *t) {
+    return sim_stop_state(stop, sim_hinge_wrapped(t->angle - sim_stop_middle(stop)), t->rate);
 }
 
 // `stop` may be NULL.
@@ -114,7 +79,7 @@ SIM_ELEMENT void sim_hinge_force(const SimHinge *hinge, const SimStop *stop, con
                                  Num f[4][3]) {
     SimHingeState t = sim_hinge_state(hinge, x, v);
     Num c = hinge->torque - hinge->length * (hinge->k_e * t.bend + hinge->k_d * t.rate);
-    if (stop) c = c + sim_stop_state(stop, t.angle, t.rate).torque;
+    if (stop) c = c + sim_hinge_stop(stop, &t).force;
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 3; i++) f[j][i] = c * t.d[j][i];
 }
@@ -148,21 +113,6 @@ SIM_ELEMENT void sim_hinge_second(const SimHingeState *t, const Num x[4][3], con
     }
 }
 
-// s = dLoss/d(torque); adds dLoss/d(theta), dLoss/d(rate) and dLoss/d(parameters).
-SIM_ELEMENT void sim_stop_adjoint(const SimStop *stop, const SimStopState *t, Num rate, Num s, Num *of_angle,
-                                  Num *of_rate, SimStop *gradient) {
-    const Num zero = num_all(NUM(0)), along = t->side * t->damping.side; // 1 where it is pressed, -1 where it leaves
-    const Num of_over = t->side * t->side * stop->k_e * (NUM(1) + along);
-    *of_angle = *of_angle - s * of_over;
-    *of_rate = *of_rate - s * (stop->k_d * t->damping.free + stop->k_f * t->friction.free);
-    gradient->low = gradient->low + num_if_less(t->side, zero, s * of_over, zero);
-    gradient->high = gradient->high + num_if_less(zero, t->side, s * of_over, zero);
-    gradient->k_e = gradient->k_e - s * t->over * (NUM(1) + along);
-    gradient->k_d = gradient->k_d - s * rate * t->damping.free;
-    gradient->friction = gradient->friction - s * t->friction.side;
-    gradient->k_f = gradient->k_f - s * rate * t->friction.free;
-}
-
 // w = dLoss/df; writes dLoss/dx, dLoss/dv, adds to dLoss/d(parameters). `stop` and `of_stop` may be NULL.
 SIM_ELEMENT void sim_hinge_adjoint(const SimHinge *hinge, const SimStop *stop, const Num x[4][3], const Num v[4][3],
                                    const Num w[4][3], Num gx[4][3], Num gv[4][3], SimHinge *gradient,
@@ -178,9 +128,9 @@ SIM_ELEMENT void sim_hinge_adjoint(const SimHinge *hinge, const SimStop *stop, c
     Num of_angle = -s * hinge->length * hinge->k_e, of_rate = -s * hinge->length * hinge->k_d;
     Num c = hinge->torque - hinge->length * moment;
     if (stop) {
-        const SimStopState held = sim_stop_state(stop, t.angle, t.rate);
+        const SimStopState held = sim_hinge_stop(stop, &t);
         sim_stop_adjoint(stop, &held, t.rate, s, &of_angle, &of_rate, of_stop);
-        c = c + held.torque;
+        c = c + held.force;
     }
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 3; i++) {

@@ -32,9 +32,10 @@ static double *read_numbers(Tape *tape, const real *from, size_t count) {
 // The values of the tensors take the place of the others.
 static bool take_inputs(Tape *tape, RollNode *node) {
     SimRun *run = &node->roll.run;
-    const double **given[SIM_VALUES] = {
-        [SIM_POSITION] = &run->position,     [SIM_VELOCITY] = &run->velocity, [SIM_FORCE] = &run->force,
-        [SIM_ACTIVATION] = &run->activation, [SIM_TORQUE] = &run->torque,     [SIM_DRIVE] = &run->drive};
+    const double **given[SIM_VALUES] = {[SIM_POSITION] = &run->position, [SIM_VELOCITY] = &run->velocity,
+                                        [SIM_FORCE] = &run->force,       [SIM_ACTIVATION] = &run->activation,
+                                        [SIM_TORQUE] = &run->torque,     [SIM_THRUST] = &run->thrust,
+                                        [SIM_DRIVE] = &run->drive};
     node->values = *node->roll.values;
     for (int v = 0; v < SIM_VALUES; v++) {
         const Tensor *x = node->roll.of[v];

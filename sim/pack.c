@@ -9,7 +9,7 @@
 // Vectors of each packed struct (sim/spring.h, ..).
 enum { TET_VOLUME = 9, VERTEX_FIELDS = 4, CONTACT_FIELDS = 6, CONTACT_MARGIN = 4, CONTACT_RAMP = 5, HINGE_LENGTH = 3 };
 const size_t sim_element_fields[SIM_TABLES] = {
-    [SIM_KIND_SPRING] = 3, [SIM_KIND_TET] = 14, [SIM_KIND_HINGE] = 5, [SIM_TABLE_STOP] = 6};
+    [SIM_KIND_SPRING] = 3, [SIM_KIND_TET] = 14, [SIM_KIND_HINGE] = 5, [SIM_KIND_SLIDE] = 10, [SIM_TABLE_STOP] = 6};
 
 // Parameters that are one field of an element.
 static const struct {
@@ -25,6 +25,11 @@ static const struct {
     {SIM_HINGE_LOW, SIM_TABLE_STOP, 0},      {SIM_HINGE_HIGH, SIM_TABLE_STOP, 1},
     {SIM_STOP_KE, SIM_TABLE_STOP, 2},        {SIM_STOP_KD, SIM_TABLE_STOP, 3},
     {SIM_HINGE_FRICTION, SIM_TABLE_STOP, 4}, {SIM_HINGE_KF, SIM_TABLE_STOP, 5},
+    {SIM_SLIDE_KE, SIM_KIND_SLIDE, 0},       {SIM_SLIDE_KD, SIM_KIND_SLIDE, 1},
+    {SIM_SLIDE_POSITION, SIM_KIND_SLIDE, 2}, {SIM_SLIDE_LOW, SIM_KIND_SLIDE, 3},
+    {SIM_SLIDE_HIGH, SIM_KIND_SLIDE, 4},     {SIM_SLIDE_STOP_KE, SIM_KIND_SLIDE, 5},
+    {SIM_SLIDE_STOP_KD, SIM_KIND_SLIDE, 6},  {SIM_SLIDE_FRICTION, SIM_KIND_SLIDE, 7},
+    {SIM_SLIDE_KF, SIM_KIND_SLIDE, 8},
 };
 enum { FIELDS = sizeof fields / sizeof *fields, CONTACT_VALUES = 4 }; // SIM_CONTACT_KE .. SIM_CONTACT_MU
 

@@ -5,7 +5,7 @@
 
 #include "sim/solver.h"
 
-extern const size_t sim_element_fields[SIM_TABLES]; // reals of a lane of SimSpring, SimTet, SimHinge and SimStop
+extern const size_t sim_element_fields[SIM_TABLES]; // reals of a lane of SimSpring, SimTet, ..
 // Bytes of the packed arrays.
 size_t sim_element_bytes(const Sim *sim, int table);
 size_t sim_vertex_bytes(const Sim *sim);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef VPD_DOUBLE
-#define VPD_DOUBLE // of sim/hinge.h: the rest pose is in double for either precision of the simulation
+#define VPD_DOUBLE // of sim/hinge.h, sim/slide.h: the rest pose is in double for either precision of the simulation
 #endif
 #include "sim/rest_shape.h"
 
 #include "base/vector.h"
 #include "sim/hinge.h"
+#include "sim/slide.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -49,12 +50,26 @@ double rest_edge(const double *rest, int32_t a, int32_t b, double along[3]) {
     return length;
 }
 
+static void take_corners(const double *rest, const int32_t particles[4], double x[4][3]) {
+    for (int j = 0; j < 4; j++) memcpy(x[j], rest + 3 * particles[j], sizeof x[j]);
+}
+
 RestHinge rest_hinge(const double *rest, const int32_t particles[4]) {
     double x[4][3];
     SimHingeState state;
-    for (int j = 0; j < 4; j++) memcpy(x[j], rest + 3 * particles[j], sizeof x[j]);
+    take_corners(rest, particles, x);
     sim_hinge_frame(x, &state);
     RestHinge out = {.angle = sim_hinge_angle(&state), .length = state.e};
+    memcpy(out.gradient, state.d, sizeof out.gradient);
+    return out;
+}
+
+RestSlide rest_slide(const double *rest, const int32_t particles[4]) {
+    double x[4][3];
+    SimSlideState state;
+    take_corners(rest, particles, x);
+    sim_slide_frame(x, &state);
+    RestSlide out = {.position = state.way};
     memcpy(out.gradient, state.d, sizeof out.gradient);
     return out;
 }

@@ -28,4 +28,10 @@ typedef struct RestHinge {
 } RestHinge;
 RestHinge rest_hinge(const double *rest, const int32_t particles[4]);
 
+// A slide (sim/slide.h): its position, and the gradient of that.
+typedef struct RestSlide {
+    double position, gradient[4][3];
+} RestSlide;
+RestSlide rest_slide(const double *rest, const int32_t particles[4]);
+
 #endif

@@ -28,6 +28,7 @@ static bool copy_model(Sim *sim, const SimModel *m) {
     sim->model.spring = copy_of(memory, m->spring, 2 * m->springs * sizeof *m->spring, &ok);
     sim->model.tet = copy_of(memory, m->tet, 4 * m->tets * sizeof *m->tet, &ok);
     sim->model.hinge = copy_of(memory, m->hinge, 4 * m->hinges * sizeof *m->hinge, &ok);
+    sim->model.slide = copy_of(memory, m->slide, 4 * m->slides * sizeof *m->slide, &ok);
     sim->model.plane = copy_of(memory, m->plane, m->planes * sizeof *m->plane, &ok);
     sim->model.face = copy_of(memory, m->face, 3 * m->faces * sizeof *m->face, &ok);
     sim->model.body = copy_of(memory, m->body, m->particles * sizeof *m->body, &ok);
@@ -48,7 +49,7 @@ static bool copy_model(Sim *sim, const SimModel *m) {
 enum { THREAD_ELEMENTS = 4000 };
 
 static int threads_that_pay(const SimModel *model) {
-    size_t elements = model->springs + model->tets + model->hinges + model->faces;
+    size_t elements = model->springs + model->tets + model->hinges + model->slides + model->faces;
     size_t pay = 1 + elements * model->scenes / THREAD_ELEMENTS;
     int most = threads_available();
     return pay < (size_t)most ? (int)pay : most;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The differentiable simulator: particles, springs, tetrahedra, bending hinges, rigid bodies, contact with planes and
-// between bodies, and the exact gradient of a rollout.
+// The differentiable simulator: particles, springs, tetrahedra, bending hinges, slides, rigid bodies, contact with
+// planes and between bodies, and the exact gradient of a rollout.
 //
 //     sim_open(&model, &options, &sim, err);      what never changes: who is joined to whom, planes, the time step
 //     sim_set(sim, &values, err);                 parameters: masses, stiffnesses, gravity, .. (sim/values.h)
@@ -47,7 +47,7 @@ typedef struct SimMaterial {
 typedef struct SimModel {
     size_t scenes;    // B, at least 1
     size_t particles; // N, at least 1
-    size_t springs, tets, hinges, planes, materials;
+    size_t springs, tets, hinges, slides, planes, materials;
     size_t faces;                // above 0: bodies meet
     size_t rigids;               // rigid bodies
     double dt;                   // seconds, above 0
@@ -57,6 +57,7 @@ typedef struct SimModel {
     const int32_t *spring;       // (springs,2)
     const int32_t *tet;          // (tets,4); positive volume: (x1-x0) x (x2-x0) . (x3-x0) > 0 in the rest pose
     const int32_t *hinge;        // (hinges,4): opposite vertices of the two triangles, then the shared edge
+    const int32_t *slide;        // (slides,4): its position is how far 0 is from 1 along the way from 2 to 3
     const SimPlane *plane;       // (planes)
     const SimMaterial *contacts; // (materials)
     // Where a particle of one body comes to a face of another they touch. Contact has the mean of their materials, that
@@ -65,8 +66,8 @@ typedef struct SimModel {
     const int32_t *body; // (N) number of the body that a particle belongs to; read only when there are faces
     size_t joints;
     const int32_t *joined; // (joints,2) numbers of bodies that do not meet each other; read only when there are faces
-    // Particles of a rigid body keep their distances. None of them is fixed, and of elements only springs and hinges
-    // act on them, not all of whose particles are of the same body.
+    // Particles of a rigid body keep their distances. None of them is fixed, and of elements only springs, hinges and
+    // slides act on them, not all of whose particles are of the same body.
     const int32_t *rigid; // (N) number of the rigid body that a particle belongs to, -1: none; read only when there are
                           // rigid bodies
     // (N) share of a particle's mass m that counts in its rigid body's inertia: the second moment about the centre of
@@ -106,6 +107,7 @@ typedef struct SimRun {
         *force; // (C,B,N,3) newtons, added during control interval c; NULL: none. An impulse p in one step is p/dt
     const double *activation; // (C,B,tets) added to SIM_TET_ACT during control interval c; NULL: none
     const double *torque;     // (C,B,hinges) N m that turn each hinge towards larger angles; NULL: none
+    const double *thrust;     // (C,B,slides) N that push each slide towards larger positions; NULL: none
     const double *drive;  // (C,B,N,3) m/s of fixed particles during control interval c; NULL: they keep their velocity
     size_t control_every; // steps of one control interval, at least 1 with controls; C = sim_controls(run)
     bool gradient;        // keep what sim_adjoint needs
@@ -115,7 +117,7 @@ typedef struct SimRun {
 
 static inline size_t sim_frames(const SimRun *run) { return run->steps / run->every + 1; }
 static inline bool sim_is_controlled(const SimRun *run) {
-    return run->force || run->activation || run->torque || run->drive;
+    return run->force || run->activation || run->torque || run->thrust || run->drive;
 }
 static inline size_t sim_controls(const SimRun *run) {
     return run->control_every ? (run->steps + run->control_every - 1) / run->control_every : 0;

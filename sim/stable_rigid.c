@@ -12,8 +12,8 @@ static const double thin = 0.02; // of the body's reach: so near to a face's pla
 
 typedef struct Shape {
     const SimRigidLoad *load;
-    size_t members, touching, held, bent;      // so many of the load's
-    double mass, centre[3], inverse[9], reach; // kg, metres, of its inertia, the farthest particle
+    size_t members, touching, held, bent, slid; // so many of the load's
+    double mass, centre[3], inverse[9], reach;  // kg, metres, of its inertia, the farthest particle
 } Shape;
 
 static void arm_of(const Shape *s, int32_t i, double r[3]) {
@@ -52,12 +52,12 @@ static void list_touching(Shape *s, const double n[3], double height) {
     }
 }
 
-// What acts on a body: what its particles touch, along n alone where it is given; or its springs and hinges.
+// What acts on a body: what its particles touch, along n alone where it is given; or its springs, hinges and slides.
 typedef struct Action {
     const double *rate, *n; // (N)
     const SimModel *model;  // NULL: what touches
     size_t rigid;
-    int damping; // of springs and hinges: 1, or 0: stiffness
+    int damping; // of springs, hinges and slides: 1, or 0: stiffness
 } Action;
 
 // Adds the force and torque about the centre on particle i at a motion (velocity, turn).
@@ -89,21 +89,31 @@ static void resist_spring(const Shape *s, const Action *by, size_t e, double rat
     resist_at(s, end[is_of(by, end[1])], both(by, end, 2) * rate, along, motion, out);
 }
 
-// The angle changes by slope . motion.
-static void resist_hinge(const Shape *s, const Action *by, size_t e, double rate, const double motion[6],
-                         double out[6]) {
-    const int32_t *corner = by->model->hinge + 4 * e;
-    const RestHinge hinge = rest_hinge(s->load->place, corner);
+// A coordinate of four particles with such a gradient: it changes by slope . motion.
+static void resist_along(const Shape *s, const Action *by, const int32_t corner[4], const double gradient[4][3],
+                         double rate, const double motion[6], double out[6]) {
     double r[3], slope[6] = {0};
     rate *= both(by, corner, 4);
     for (int j = 0; j < 4; j++) {
         if (!is_of(by, corner[j])) continue;
         arm_of(s, corner[j], r);
-        rigid_add(1, hinge.gradient[j], slope);
-        rigid_add_cross(1, r, hinge.gradient[j], slope + 3);
+        rigid_add(1, gradient[j], slope);
+        rigid_add_cross(1, r, gradient[j], slope + 3);
     }
     rate *= vector_dot(slope, motion) + vector_dot(slope + 3, motion + 3);
     for (int a = 0; a < 6; a++) out[a] += rate * slope[a];
+}
+
+static void resist_hinge(const Shape *s, const Action *by, size_t e, double rate, const double motion[6],
+                         double out[6]) {
+    const int32_t *corner = by->model->hinge + 4 * e;
+    resist_along(s, by, corner, rest_hinge(s->load->place, corner).gradient, rate, motion, out);
+}
+
+static void resist_slide(const Shape *s, const Action *by, size_t e, double rate, const double motion[6],
+                         double out[6]) {
+    const int32_t *corner = by->model->slide + 4 * e;
+    resist_along(s, by, corner, rest_slide(s->load->place, corner).gradient, rate, motion, out);
 }
 
 static void resist(const Shape *s, const Action *by, const double motion[6], double out[6]) {
@@ -111,11 +121,14 @@ static void resist(const Shape *s, const Action *by, const double motion[6], dou
     for (int a = 0; a < 6; a++) out[a] = 0;
     for (size_t k = 0; k < s->touching && !by->model; k++)
         resist_at(s, load->touching[k], by->rate[load->touching[k]], by->n, motion, out);
-    const double *const springs = load->spring[by->damping], *const hinges = load->hinge[by->damping];
+    const double *const springs = load->spring[by->damping], *const hinges = load->hinge[by->damping],
+                        *const slides = load->slide[by->damping];
     for (size_t k = 0; k < s->held && by->model && springs; k++)
         resist_spring(s, by, (size_t)load->held[k], springs[load->held[k]], motion, out);
     for (size_t k = 0; k < s->bent && by->model && hinges; k++)
         resist_hinge(s, by, (size_t)load->bent[k], hinges[load->bent[k]], motion, out);
+    for (size_t k = 0; k < s->slid && by->model && slides; k++)
+        resist_slide(s, by, (size_t)load->slid[k], slides[load->slid[k]], motion, out);
 }
 
 // The largest eigenvalue, by the method of powers.
@@ -153,7 +166,8 @@ static size_t list_held(const SimModel *model, size_t rigid, const int32_t *all,
 static void add_joints(Shape *s, const SimModel *model, size_t rigid, double out[2]) {
     s->held = list_held(model, rigid, model->spring, model->springs, 2, s->load->held);
     s->bent = list_held(model, rigid, model->hinge, model->hinges, 4, s->load->bent);
-    for (int k = 0; k < 2 && s->held + s->bent; k++)
+    s->slid = list_held(model, rigid, model->slide, model->slides, 4, s->load->slid);
+    for (int k = 0; k < 2 && s->held + s->bent + s->slid; k++)
         out[k] += largest(s, &(Action){.model = model, .rigid = rigid, .damping = k});
 }
 

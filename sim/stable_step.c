@@ -12,8 +12,9 @@
 typedef struct Rows {
     double *k, *c;    // (N) of one scene, each a sum over what acts on the particle
     double *turn[2];  // (hinges) stiffness and damping against turning, with those of limits and friction
+    double *slide[2]; // (slides) the same against sliding
     uint8_t *surface; // (N) 1: may touch another body
-    int32_t *scratch; // (2,N), (springs) and (hinges)
+    int32_t *scratch; // (2,N), (springs), (hinges) and (slides)
 } Rows;
 
 static double at(const SimValues *values, SimValue v, size_t i) { return values->of[v] ? values->of[v][i] : 0; }
@@ -70,6 +71,30 @@ static void find_turns(const SimModel *m, const SimValues *values, size_t scene,
         rows->turn[0][e] = edge * at(values, SIM_HINGE_KE, i) + at(values, SIM_STOP_KE, i);
         rows->turn[1][e] =
             edge * at(values, SIM_HINGE_KD, i) + at(values, SIM_STOP_KD, i) + at(values, SIM_HINGE_KF, i);
+    }
+}
+
+static void find_slides(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t e = 0; e < m->slides; e++) {
+        const size_t i = scene * m->slides + e;
+        rows->slide[0][e] = at(values, SIM_SLIDE_KE, i) + at(values, SIM_SLIDE_STOP_KE, i);
+        rows->slide[1][e] =
+            at(values, SIM_SLIDE_KD, i) + at(values, SIM_SLIDE_STOP_KD, i) + at(values, SIM_SLIDE_KF, i);
+    }
+}
+
+static void add_slides(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t e = 0; e < m->slides && values->of[SIM_REST]; e++) {
+        const int32_t *p = m->slide + 4 * e;
+        const RestSlide slide = rest_slide(values->of[SIM_REST] + 3 * scene * m->particles, p);
+        double sum = 0;
+        for (int j = 0; j < 4; j++) sum += length_of(slide.gradient[j]);
+        for (int j = 0; j < 4; j++) {
+            const double all = length_of(slide.gradient[j]) * sum;
+            if (m->rigids && m->rigid[p[j]] >= 0) continue; // sim/stable_rigid.h
+            rows->k[p[j]] += rows->slide[0][e] * all;
+            rows->c[p[j]] += rows->slide[1][e] * all;
+        }
     }
 }
 
@@ -139,10 +164,12 @@ static double rigid_step(const SimModel *m, const SimValues *values, size_t scen
                                .spring = {rates_of(values, SIM_SPRING_KE, scene * m->springs),
                                           rates_of(values, SIM_SPRING_KD, scene * m->springs)},
                                .hinge = {rows->turn[0], rows->turn[1]},
+                               .slide = {rows->slide[0], rows->slide[1]},
                                .members = rows->scratch,
                                .touching = rows->scratch + m->particles,
                                .held = rows->scratch + 2 * m->particles,
-                               .bent = rows->scratch + 2 * m->particles + m->springs};
+                               .bent = rows->scratch + 2 * m->particles + m->springs,
+                               .slid = rows->scratch + 2 * m->particles + m->springs + m->hinges};
     for (size_t r = 0; r < m->rigids; r++) {
         sim_rigid_rates(m, r, &load, rates);
         step = fmin(step, step_of(rates[0], rates[1]));
@@ -157,6 +184,8 @@ static double scene_step(const SimModel *m, const SimValues *values, size_t scen
     add_tets(m, values, scene, rows);
     find_turns(m, values, scene, rows);
     add_hinges(m, values, scene, rows);
+    find_slides(m, values, scene, rows);
+    add_slides(m, values, scene, rows);
     add_contacts(m, values, scene, rows);
     add_touches(m, values, scene, rows);
     for (size_t i = 0; i < m->particles; i++) {
@@ -176,20 +205,24 @@ static void mark_surfaces(const SimModel *m, const Rows *rows) {
 }
 
 double sim_stable_step(const SimModel *model, const SimValues *values) {
-    const size_t hinges = model->hinges + 1;
+    const size_t hinges = model->hinges + 1, slides = model->slides + 1;
     Rows rows = {.k = calloc(model->particles, sizeof(double)),
                  .c = calloc(model->particles, sizeof(double)),
                  .turn = {calloc(hinges, sizeof(double)), calloc(hinges, sizeof(double))},
+                 .slide = {calloc(slides, sizeof(double)), calloc(slides, sizeof(double))},
                  .surface = calloc(model->particles, 1),
-                 .scratch = calloc(2 * model->particles + model->springs + hinges, sizeof(int32_t))};
+                 .scratch = calloc(2 * model->particles + model->springs + hinges + slides, sizeof(int32_t))};
     double step = INFINITY;
-    const bool ready = rows.k && rows.c && rows.turn[0] && rows.turn[1] && rows.surface && rows.scratch;
+    const bool ready = rows.k && rows.c && rows.turn[0] && rows.turn[1] && rows.slide[0] && rows.slide[1] &&
+                       rows.surface && rows.scratch;
     if (ready) mark_surfaces(model, &rows);
     for (size_t s = 0; s < model->scenes && ready; s++) step = fmin(step, scene_step(model, values, s, &rows));
     free(rows.k);
     free(rows.c);
     free(rows.turn[0]);
     free(rows.turn[1]);
+    free(rows.slide[0]);
+    free(rows.slide[1]);
     free(rows.surface);
     free(rows.scratch);
     return step;

@@ -24,10 +24,18 @@ static inline size_t sim_padded(const SimTopology *t) { return t->vertex_blocks 
 // Particles of an element of this kind.
 static inline size_t sim_corners(SimKind kind) { return kind == SIM_KIND_SPRING ? 2 : 4; }
 static inline size_t sim_elements(const SimModel *model, SimKind kind) {
-    return kind == SIM_KIND_SPRING ? model->springs : kind == SIM_KIND_TET ? model->tets : model->hinges;
+    const size_t counts[SIM_KINDS] = {[SIM_KIND_SPRING] = model->springs,
+                                      [SIM_KIND_TET] = model->tets,
+                                      [SIM_KIND_HINGE] = model->hinges,
+                                      [SIM_KIND_SLIDE] = model->slides};
+    return counts[kind];
 }
 static inline const int32_t *sim_element_particles(const SimModel *model, SimKind kind) {
-    return kind == SIM_KIND_SPRING ? model->spring : kind == SIM_KIND_TET ? model->tet : model->hinge;
+    const int32_t *const particles[SIM_KINDS] = {[SIM_KIND_SPRING] = model->spring,
+                                                 [SIM_KIND_TET] = model->tet,
+                                                 [SIM_KIND_HINGE] = model->hinge,
+                                                 [SIM_KIND_SLIDE] = model->slide};
+    return particles[kind];
 }
 
 // `rest` (N,3) of the first scene sets the order; NULL: the order of the particles.

@@ -34,6 +34,16 @@ const SimValueInfo sim_value_info[SIM_VALUES] = {
     [SIM_STOP_KD] = {"hinge.stop_k_d", "N m s", SIM_PER_HINGE, 1, 0, 1e30, "damping beyond a limit"},
     [SIM_HINGE_FRICTION] = {"hinge.friction", "N m", SIM_PER_HINGE, 1, 0, 1e30, "Coulomb friction"},
     [SIM_HINGE_KF] = {"hinge.k_f", "N m s", SIM_PER_HINGE, 1, 0, 1e30, "friction at low speed"},
+    [SIM_SLIDE_KE] = {"slide.k_e", "N/m", SIM_PER_SLIDE, 1, 0, 1e30, "stiffness"},
+    [SIM_SLIDE_KD] = {"slide.k_d", "N s/m", SIM_PER_SLIDE, 1, 0, 1e30, "damping"},
+    [SIM_SLIDE_POSITION] = {"slide.position", "m", SIM_PER_SLIDE, 1, -1e30, 1e30, "position of rest"},
+    [SIM_SLIDE_LOW] = {"slide.low", "m", SIM_PER_SLIDE, 1, -1e30, 1e30, "lower limit"},
+    [SIM_SLIDE_HIGH] = {"slide.high", "m", SIM_PER_SLIDE, 1, -1e30, 1e30, "upper limit"},
+    [SIM_SLIDE_STOP_KE] = {"slide.stop_k_e", "N/m", SIM_PER_SLIDE, 1, 0, 1e30, "stiffness beyond a limit"},
+    [SIM_SLIDE_STOP_KD] = {"slide.stop_k_d", "N s/m", SIM_PER_SLIDE, 1, 0, 1e30, "damping beyond a limit"},
+    [SIM_SLIDE_FRICTION] = {"slide.friction", "N", SIM_PER_SLIDE, 1, 0, 1e30, "Coulomb friction"},
+    [SIM_SLIDE_KF] = {"slide.k_f", "N s/m", SIM_PER_SLIDE, 1, 0, 1e30, "friction at low speed"},
+    [SIM_THRUST] = {"thrust", "N", SIM_PER_CONTROL_SLIDE, 1, -1e30, 1e30, "pushes a slide towards larger positions"},
 };
 
 size_t sim_value_rows(const SimModel *model, SimValue value) {
@@ -44,6 +54,8 @@ size_t sim_value_rows(const SimModel *model, SimValue value) {
     case SIM_PER_CONTROL_TET: return model->tets;
     case SIM_PER_HINGE:
     case SIM_PER_CONTROL_HINGE: return model->hinges;
+    case SIM_PER_SLIDE:
+    case SIM_PER_CONTROL_SLIDE: return model->slides;
     case SIM_PER_MATERIAL: return model->materials;
     default: return model->particles;
     }

@@ -41,6 +41,17 @@ typedef enum SimValue {
     SIM_STOP_KD,
     SIM_HINGE_FRICTION,
     SIM_HINGE_KF,
+    // of slides
+    SIM_SLIDE_KE,
+    SIM_SLIDE_KD,
+    SIM_SLIDE_POSITION,
+    SIM_SLIDE_LOW,
+    SIM_SLIDE_HIGH,
+    SIM_SLIDE_STOP_KE, // beyond low and high
+    SIM_SLIDE_STOP_KD,
+    SIM_SLIDE_FRICTION,
+    SIM_SLIDE_KF,
+    SIM_THRUST, // a control
     SIM_VALUES
 } SimValue;
 
@@ -51,10 +62,12 @@ typedef enum SimPer {
     SIM_PER_SPRING,
     SIM_PER_TET,
     SIM_PER_HINGE,
+    SIM_PER_SLIDE,
     SIM_PER_MATERIAL,
     SIM_PER_CONTROL_PARTICLE, // per control interval and particle
     SIM_PER_CONTROL_TET,
-    SIM_PER_CONTROL_HINGE
+    SIM_PER_CONTROL_HINGE,
+    SIM_PER_CONTROL_SLIDE
 } SimPer;
 
 typedef struct SimValueInfo {
@@ -73,11 +86,13 @@ typedef struct SimValues {
     double *of[SIM_VALUES];
 } SimValues;
 
-static inline bool sim_value_is_parameter(SimValue value) { return value >= SIM_GRAVITY && value != SIM_TORQUE; }
-static inline bool sim_value_is_stop(SimValue value) { return value >= SIM_HINGE_LOW; }
 static inline bool sim_value_is_control(SimValue value) {
-    return (value >= SIM_FORCE && value <= SIM_DRIVE) || value == SIM_TORQUE;
+    return (value >= SIM_FORCE && value <= SIM_DRIVE) || value == SIM_TORQUE || value == SIM_THRUST;
 }
+static inline bool sim_value_is_parameter(SimValue value) {
+    return value >= SIM_GRAVITY && !sim_value_is_control(value);
+}
+static inline bool sim_value_is_stop(SimValue value) { return value >= SIM_HINGE_LOW && value <= SIM_HINGE_KF; }
 
 struct SimModel;
 

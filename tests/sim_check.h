@@ -73,6 +73,7 @@ static inline double sim_check_loss(SimCheck *c, Sim *sim, bool gradient) {
     c->run.force = c->run.control_every ? c->values.of[SIM_FORCE] : NULL;
     c->run.activation = c->run.control_every ? c->values.of[SIM_ACTIVATION] : NULL;
     c->run.torque = c->run.control_every ? c->values.of[SIM_TORQUE] : NULL;
+    c->run.thrust = c->run.control_every ? c->values.of[SIM_THRUST] : NULL;
     c->run.drive = c->run.control_every ? c->values.of[SIM_DRIVE] : NULL;
     c->run.gradient = gradient;
     c->run.keep = sim_keep_arrays;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The adjoint of a rollout against central differences in double, for every value of the table, in the air and on the
 // ground; the same in float; and that a gradient which is twice too large is found.
+#include "bench/sim_cases.h"
 #include "tests/sim_check.h"
 
 static void shake(SimCheck *c) {
@@ -12,6 +13,7 @@ static void shake(SimCheck *c) {
     sim_check_shake(c, SIM_FORCE, 0, 0.1);
     sim_check_shake(c, SIM_ACTIVATION, 0, 0.02);
     sim_check_shake(c, SIM_TORQUE, 0, 1e-4);
+    sim_check_shake(c, SIM_THRUST, 0, 0.05);
 }
 
 static void check(SimScene *scene, SimPrecision precision, const char *name) {
@@ -85,6 +87,19 @@ static void test_limited_cloth(void **state) {
     assert_status_ok(sim_scene_add_stops(&scene, stops, &err), err);
     scene.contact[0].fade = 0.001;
     check(&scene, SIM_F64, "cloth with limits");
+}
+
+// Slides between free particles: some pass their limits, and friction holds some.
+static void test_slides(void **state) {
+    (void)state;
+    for (int p = SIM_F32; p <= SIM_F64; p++)
+        for (size_t i = 0; i < sim_case_count; i++) {
+            SimScene scene;
+            Error err;
+            if (strcmp(sim_cases[i].name, "slides") != 0) continue;
+            assert_status_ok(sim_cases[i].make(&scene, &err), err);
+            check(&scene, (SimPrecision)p, "slides");
+        }
 }
 
 // One free particle of 10 g, thrown along the ground, 4 cm above it.
@@ -164,13 +179,11 @@ static void test_planted_fault(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_beam),
-                                       cmocka_unit_test(test_net),
-                                       cmocka_unit_test(test_sliding_beam),
-                                       cmocka_unit_test(test_flat_cloth),
-                                       cmocka_unit_test(test_limited_cloth),
-                                       cmocka_unit_test(test_three_bounces),
-                                       cmocka_unit_test(test_first_step_of_contact),
-                                       cmocka_unit_test(test_planted_fault)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_beam),          cmocka_unit_test(test_net),
+        cmocka_unit_test(test_sliding_beam),  cmocka_unit_test(test_flat_cloth),
+        cmocka_unit_test(test_limited_cloth), cmocka_unit_test(test_slides),
+        cmocka_unit_test(test_three_bounces), cmocka_unit_test(test_first_step_of_contact),
+        cmocka_unit_test(test_planted_fault)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,12 @@ LANES_INLINE SimHinge driven(const SimPacked *p, int32_t b) {
     return hinge;
 }
 
+LANES_INLINE SimSlide pushed(const SimPacked *p, int32_t b) {
+    SimSlide slide = ((const SimSlide *)p->element[SIM_KIND_SLIDE])[b];
+    if (p->control[SIM_KIND_SLIDE]) slide.force += ((const Num *)p->control[SIM_KIND_SLIDE])[b];
+    return slide;
+}
+
 LANES_INLINE void tet_forces_as(const SimPacked *p, bool by_strain, const SimChunk *chunk, const real *records,
                                 real *slots) {
     for (int32_t b = chunk->block; b < chunk->block + chunk->blocks; b++) {
@@ -73,9 +79,23 @@ static void hinge_forces(const SimPacked *p, const SimChunk *chunk, const real *
     else hinge_forces_as(p, false, chunk, records, slots);
 }
 
+static void slide_forces(const SimPacked *p, const SimChunk *chunk, const real *records, real *slots) {
+    for (int32_t b = chunk->block; b < chunk->block + chunk->blocks; b++) {
+        const uint16_t *corner = p->corner[SIM_KIND_SLIDE] + (size_t)b * 4 * SIM_LANES;
+        const SimSlide slide = pushed(p, b);
+        Num x[4][3], v[4][3], f[4][3];
+        gather_four(records, corner, x, v);
+        sim_slide_force(&slide, x, v, f);
+        for (int j = 0; j < 4; j++) lanes_scatter_add(slots, SIM_QUAD, corner + j * SIM_LANES, f[j]);
+    }
+}
+
 void CPU_FN(sim_forces)(const SimPacked *p, const SimStep *step, size_t first, size_t last) {
-    static void (*const run[SIM_KINDS])(const SimPacked *, const SimChunk *, const real *, real *) = {
-        [SIM_KIND_SPRING] = spring_forces, [SIM_KIND_TET] = tet_forces, [SIM_KIND_HINGE] = hinge_forces};
+    static void (*const run[SIM_KINDS])(const SimPacked *, const SimChunk *, const real *,
+                                        real *) = {[SIM_KIND_SPRING] = spring_forces,
+                                                   [SIM_KIND_TET] = tet_forces,
+                                                   [SIM_KIND_HINGE] = hinge_forces,
+                                                   [SIM_KIND_SLIDE] = slide_forces};
     _Alignas(64) real records[SIM_CHUNK_VERTICES * SIM_RECORD];
     for (size_t c = first; c < last; c++) {
         const SimChunk *chunk = &p->chunk[c];
@@ -157,9 +177,24 @@ static void hinge_back(const BackChunk *t) {
     else hinge_back_as(t, false);
 }
 
+static void slide_back(const BackChunk *t) {
+    SimSlide *gradients = t->back->element[SIM_KIND_SLIDE];
+    for (int32_t b = t->chunk->block; b < t->chunk->block + t->chunk->blocks; b++) {
+        const uint16_t *corner = t->p->corner[SIM_KIND_SLIDE] + (size_t)b * 4 * SIM_LANES;
+        const SimSlide slide = pushed(t->p, b);
+        Num x[4][3], v[4][3], w[4][3], gx[4][3], gv[4][3];
+        gather_four(t->records, corner, x, v);
+        for (int j = 0; j < 4; j++) lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
+        sim_slide_adjoint(&slide, x, v, w, gx, gv, &gradients[b]);
+        scatter_both(t->slots, corner, 4, gx, gv);
+    }
+}
+
 void CPU_FN(sim_forces_back)(const SimPacked *p, const SimBack *back, size_t first, size_t last) {
-    static void (*const run[SIM_KINDS])(const BackChunk *) = {
-        [SIM_KIND_SPRING] = spring_back, [SIM_KIND_TET] = tet_back, [SIM_KIND_HINGE] = hinge_back};
+    static void (*const run[SIM_KINDS])(const BackChunk *) = {[SIM_KIND_SPRING] = spring_back,
+                                                              [SIM_KIND_TET] = tet_back,
+                                                              [SIM_KIND_HINGE] = hinge_back,
+                                                              [SIM_KIND_SLIDE] = slide_back};
     _Alignas(64) real records[SIM_CHUNK_VERTICES * SIM_RECORD];
     _Alignas(64) real w[SIM_CHUNK_VERTICES * SIM_QUAD];
     for (size_t c = first; c < last; c++) {

@@ -20,6 +20,7 @@
 #include "sim/backend.h"
 #include "sim/contact.h"
 #include "sim/hinge.h"
+#include "sim/slide.h"
 #include "sim/spring.h"
 #include "sim/tet.h"
 #include "sim/vertex.h"

@@ -10,6 +10,7 @@
 #include "sim/cuda/functions.h"
 #include "sim/hinge.h"
 #include "sim/rigid_particle.h"
+#include "sim/slide.h"
 #include "sim/spring.h"
 #include "sim/tet.h"
 #include "sim/touching.h"
@@ -113,6 +114,29 @@ template <> struct Element<SIM_KIND_HINGE> {
         add_fields<SimHinge, 0, PARAMETERS>(b.back.element[SIM_KIND_HINGE], place, gradient);
         if (a.packed.stops) add_fields<SimStop, 0, STOP_FIELDS>(b.back.element[SIM_TABLE_STOP], place, of_stop);
         add_control(b, SIM_KIND_HINGE, place, gradient.torque);
+    }
+};
+
+template <> struct Element<SIM_KIND_SLIDE> {
+    static constexpr unsigned CORNERS = 4, PARAMETERS = 9;
+    static __device__ SimSlide read(const SimDevicePacked &a, size_t place) {
+        SimSlide slide = read_fields<SimSlide>(a.packed.element[SIM_KIND_SLIDE], place);
+        slide.force += control_at(a, SIM_KIND_SLIDE, place);
+        return slide;
+    }
+    static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[4][3], const Num v[4][3],
+                                 Num f[4][3]) {
+        const SimSlide slide = read(a, place);
+        sim_slide_force(&slide, x, v, f);
+    }
+    template <bool rest>
+    static __device__ void adjoint(const SimDevicePacked &a, const SimDeviceBack &b, size_t place, const Num x[4][3],
+                                   const Num v[4][3], const Num w[4][3], Num gx[4][3], Num gv[4][3]) {
+        const SimSlide slide = read(a, place);
+        SimSlide gradient = zeros<SimSlide>();
+        sim_slide_adjoint(&slide, x, v, w, gx, gv, &gradient);
+        add_fields<SimSlide, 0, PARAMETERS>(b.back.element[SIM_KIND_SLIDE], place, gradient);
+        add_control(b, SIM_KIND_SLIDE, place, gradient.force);
     }
 };
 
@@ -360,6 +384,7 @@ void step(Device *device, const SimDevicePacked *a, const SimStep *s, unsigned l
     launch_forces<SIM_KIND_SPRING>(device, a, s);
     launch_forces<SIM_KIND_TET>(device, a, s);
     launch_forces<SIM_KIND_HINGE>(device, a, s);
+    launch_forces<SIM_KIND_SLIDE>(device, a, s);
     launch_touches<false>(device, a, s->state, SimBack());
     LAUNCH(device, cuda_blocks(vertex_count(a)), CUDA_THREADS, 0, vertices, *a, *s, number);
     LAUNCH(device, cuda_blocks(a->packed.rigids, 1), RIGID_THREADS, sizeof(SharedRigid), rigid_step, *a, *s, number);
@@ -381,6 +406,7 @@ void back(Device *device, const SimDevicePacked *a, const SimDeviceBack *b) {
     if (b->back.rest) launch_back<SIM_KIND_TET, true>(device, a, b);
     else launch_back<SIM_KIND_TET, false>(device, a, b);
     launch_back<SIM_KIND_HINGE, false>(device, a, b);
+    launch_back<SIM_KIND_SLIDE, false>(device, a, b);
     launch_touches<true>(device, a, b->back.state, b->back);
 }
 
