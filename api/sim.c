@@ -16,9 +16,9 @@ struct vpd_sim {
     char device_why[DEVICE_WHY_SIZE];
     Sim *sim;
     pthread_mutex_t lock;
-    char *objects, *joints; // names
-    SimRun run;             // of the last rollout
-    bool ran;               // it has a gradient
+    char *objects, *joints, *sliders; // names
+    SimRun run;                       // of the last rollout
+    bool ran;                         // it has a gradient
 };
 
 // ---- open
@@ -60,11 +60,13 @@ static bool list_names(vpd_sim *sim) {
     const SimScene *scene = &sim->scene;
     sim->objects = malloc(1 + scene->object_count * (SCENE_NAME_SIZE + 1));
     sim->joints = malloc(1 + scene->hinges * (SCENE_NAME_SIZE + 1));
-    if (!sim->objects || !sim->joints) return false;
-    char *at = sim->objects, *joint = sim->joints;
-    *at = *joint = 0;
+    sim->sliders = malloc(1 + scene->sliders * (SCENE_NAME_SIZE + 1));
+    if (!sim->objects || !sim->joints || !sim->sliders) return false;
+    char *at = sim->objects, *joint = sim->joints, *slider = sim->sliders;
+    *at = *joint = *slider = 0;
     for (size_t i = 0; i < scene->object_count; i++) at = stpcpy(stpcpy(at, scene->objects[i].name), "\n");
     for (size_t i = 0; i < scene->hinges; i++) joint = stpcpy(stpcpy(joint, scene->hinge[i].name), "\n");
+    for (size_t i = 0; i < scene->sliders; i++) slider = stpcpy(stpcpy(slider, scene->slider[i].name), "\n");
     return true;
 }
 
@@ -93,6 +95,7 @@ void vpd_sim_close(vpd_sim *sim) {
     pthread_mutex_destroy(&sim->lock);
     free(sim->objects);
     free(sim->joints);
+    free(sim->sliders);
     free(sim);
 }
 
@@ -138,6 +141,7 @@ vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *
                            .precision = scene->precision == SIM_F64 ? "f64" : "f32",
                            .objects = sim->objects,
                            .joints = sim->joints,
+                           .sliders = sim->sliders,
                            .device = sim->device ? sim->device->name : "cpu",
                            .device_why = sim->device_why};
     return api_result(STATUS_OK, &e, err);
@@ -219,6 +223,7 @@ static Status roll(vpd_sim *sim, const SimValues *values, bool gradient, double 
     run.force = values->of[SIM_FORCE];
     run.activation = values->of[SIM_ACTIVATION];
     run.torque = values->of[SIM_TORQUE];
+    run.thrust = values->of[SIM_THRUST];
     run.drive = values->of[SIM_DRIVE];
     run.control_every = run.every;
     run.gradient = gradient;

@@ -381,6 +381,7 @@ typedef struct vpd_sim_facts {
     const char *device;                                         // "cpu", or what vpd_sim_options.device has opened
     const char *device_why; // why "auto" took the CPU although there is a GPU back end; else ""
     const char *joints;     // names of the hinges among them, one a line: the last rows of "torque", "hinge.k_e", ..
+    const char *sliders;    // names of the sliders, one a line: the first rows of "thrust", "slide.k_e", ..
 } vpd_sim_facts;
 
 vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *err);
@@ -389,7 +390,7 @@ vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *
 typedef struct vpd_sim_value {
     size_t struct_size;
     const char *name, *unit, *help;
-    size_t intervals;   // frames for controls ("force", "activation", "torque", "drive"), else 0
+    size_t intervals;   // frames for controls ("force", "activation", "torque", "thrust", "drive"), else 0
     size_t rows, axes;  // shape (B,rows,axes), of controls (intervals,B,rows,axes)
     size_t count;       // numbers in all; 0: the scene has none of its kind
     double low, high;   // allowed values

@@ -72,6 +72,7 @@ static SimRun make_run(Work *work, const SimValues *values) {
     run.drive = values->of[SIM_DRIVE];
     run.activation = values->of[SIM_ACTIVATION];
     run.torque = values->of[SIM_TORQUE];
+    run.thrust = values->of[SIM_THRUST];
     run.keep = add_loss;
     run.context = work;
     return run;
@@ -146,8 +147,10 @@ static Status find_noise(Work *work, const SimOptions *on, Error *err) {
 static double unit_of(const Work *work, SimValue value, size_t i, double edge) {
     const size_t N = work->scene->model.particles;
     if (value == SIM_FORCE) return 10 * work->values.of[SIM_MASS][i / 3 % N];
+    if (value == SIM_THRUST) return 10 * work->heaviest;
     if (value == SIM_TORQUE) return 100 * work->heaviest * edge; // edge: a tenth of one
-    return value == SIM_POSITION || value == SIM_REST ? edge : 1;
+    const bool length = value == SIM_SLIDE_POSITION || value == SIM_SLIDE_LOW || value == SIM_SLIDE_HIGH;
+    return value == SIM_POSITION || value == SIM_REST || length ? edge : 1;
 }
 
 // The shortest side of a rigid object's faces.

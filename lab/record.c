@@ -59,11 +59,18 @@ void record_note_inside(const SimScene *scene, const double *gap, RecordWorst *w
 static void note_limits(const SimScene *scene, const double *position, RecordWorst *worst) {
     double *const *of = scene->values.of;
     for (size_t h = 0; h < scene->hinges && of[SIM_HINGE_LOW]; h++) {
-        const size_t row = scene->hinge[h].hinge;
+        const size_t row = scene->hinge[h].row;
         const double low = of[SIM_HINGE_LOW][row], high = of[SIM_HINGE_HIGH][row];
         const double from = rest_hinge(position, scene->model.hinge + 4 * row).angle - (low + high) / 2;
         const double beyond = (fabs(remainder(from, 2 * M_PI)) - (high - low) / 2) * 180 / M_PI;
         if (beyond > worst->beyond) worst->hinge = scene->hinge + h, worst->beyond = beyond;
+    }
+    for (size_t s = 0; s < scene->sliders; s++) {
+        const size_t row = scene->slider[s].row;
+        const double at = rest_slide(position, scene->model.slide + 4 * row).position;
+        const double beyond = fmax(at - of[SIM_SLIDE_HIGH][row], of[SIM_SLIDE_LOW][row] - at);
+        if (of[SIM_SLIDE_STOP_KE][row] > 0 && beyond > worst->beyond_m)
+            worst->slider = scene->slider + s, worst->beyond_m = beyond;
     }
 }
 
@@ -71,7 +78,7 @@ static void note_limits(const SimScene *scene, const double *position, RecordWor
 static Status open_probe(const SimScene *scene, SimPrecision precision, Sim **out, Error *err) {
     const SimOptions options = {.precision = precision, .threads = 1};
     SimModel model = scene->model;
-    model.springs = model.tets = model.hinges = 0;
+    model.springs = model.tets = model.hinges = model.slides = 0;
     Status status = sim_open(&model, &options, out, err);
     return status == STATUS_OK ? sim_set(*out, &scene->values, err) : status;
 }

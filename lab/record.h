@@ -7,12 +7,13 @@
 #include "lab/scene.h"
 
 // The object whose particles or edges are deepest inside another one, in metres and as a share of the mean distance
-// between them; NULL: none is inside another. The hinge that is farthest beyond a limit, in degrees; NULL: none is.
+// between them; NULL: none is inside another. The hinge and the slider that are farthest beyond a limit, in degrees and
+// in metres; NULL: none is.
 typedef struct RecordWorst {
     const SceneObject *object;
     double deep, share;
-    const SceneHinge *hinge;
-    double beyond;
+    const SceneAxis *hinge, *slider;
+    double beyond, beyond_m;
 } RecordWorst;
 
 // What starts deeper is told of: inside another object, as a share of the distance between particles; below a plane, in

@@ -207,6 +207,8 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     free(head.control);
     free(head.tie);
     free(head.hinge);
+    free(head.slider);
+    free(head.hold);
     free(head.joined);
     return status;
 }
@@ -240,13 +242,14 @@ Status scene_read(const char *path, SimScene *out, Error *err) {
 
 void scene_free(SimScene *scene) {
     const SimModel *m = &scene->model;
-    const void *const arrays[] = {m->fixed,    m->material, m->spring, m->tet,   m->hinge,   m->plane,
+    const void *const arrays[] = {m->fixed,    m->material, m->spring, m->tet,   m->hinge,   m->slide, m->plane,
                                   m->contacts, m->face,     m->body,   m->rigid, m->inertia, m->joined};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)arrays[i]);
     for (int v = 0; v < SIM_VALUES; v++) free(scene->values.of[v]);
     free(scene->objects);
     free(scene->face);
     free(scene->hinge);
+    free(scene->slider);
     free(scene->picture.light);
     free(scene->picture.camera);
     free(scene->path);
@@ -284,6 +287,7 @@ SimRun scene_run(const SimScene *scene) {
                     .force = of[SIM_FORCE],
                     .activation = of[SIM_ACTIVATION],
                     .torque = of[SIM_TORQUE],
+                    .thrust = of[SIM_THRUST],
                     .drive = of[SIM_DRIVE],
                     .control_every = of[SIM_FORCE] ? (size_t)scene->substeps : 0};
 }

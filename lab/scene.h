@@ -28,11 +28,12 @@ static inline size_t scene_own_particles(const SceneObject *object) { return obj
 // Rows of a value that belong to an object: how many, and the first. 0: it is no value of particles or elements.
 size_t scene_value_rows(const SceneObject *object, SimValue value, size_t *first);
 
-// A joint that is a hinge.
-typedef struct SceneHinge {
+// A joint that is a hinge, whose angle grows as its second object turns about the axis, or a slider, whose position
+// grows as that moves along the axis.
+typedef struct SceneAxis {
     char name[SCENE_NAME_SIZE];
-    size_t hinge; // of the model, whose angle grows as the second object turns about the axis
-} SceneHinge;
+    size_t row; // of the model's hinges, or slides
+} SceneAxis;
 
 typedef struct SceneCamera {
     char name[SCENE_NAME_SIZE];
@@ -64,8 +65,9 @@ typedef struct SimScene {
     int32_t *face; // (faces,3) surfaces of solids and cloth, outwards; numbers within the object
     size_t faces;
     size_t joint_springs; // the last springs of the model, which belong to no object
-    SceneHinge *hinge;    // (hinges) of joints, which are the model's last
-    size_t hinges;
+    SceneAxis *hinge;     // (hinges) of joints, which are the model's last
+    SceneAxis *slider;    // (sliders) whose positions are the model's first slides
+    size_t hinges, sliders;
     ScenePicture picture;
     SimPrecision precision;
     bool has_precision; // the file says it

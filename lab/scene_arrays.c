@@ -37,6 +37,7 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
     }
     m->springs += head->tie_count;
     m->hinges += head->hinge_count;
+    m->slides += head->slider_count + head->hold_count;
     if (m->particles <= MESH_ITEMS_MAX && m->springs <= MESH_ITEMS_MAX && m->tets <= MESH_ITEMS_MAX) return STATUS_OK;
     return argument_error(reader, head->objects, "objects: more than %d particles, springs or tetrahedra",
                           MESH_ITEMS_MAX);
@@ -54,7 +55,8 @@ static Status check_frames(const ArgumentReader *reader, const SceneHead *head) 
 
 static Status check_controls(const ArgumentReader *reader, const SceneHead *head) {
     const SimModel *m = &head->scene->model;
-    if (!head->controls || (size_t)head->scene->frames * (3 * m->particles + m->tets + m->hinges) <= CONTROLS_MAX)
+    if (!head->controls ||
+        (size_t)head->scene->frames * (3 * m->particles + m->tets + m->hinges + m->slides) <= CONTROLS_MAX)
         return STATUS_OK;
     return argument_error(reader, head->controls,
                           "controls: %ld frames of %zu particles and %zu tetrahedra are too many", head->scene->frames,
@@ -70,6 +72,7 @@ static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
     m->spring = allocate(m->springs, 2 * sizeof *m->spring, &good);
     m->tet = allocate(m->tets, 4 * sizeof *m->tet, &good);
     m->hinge = allocate(m->hinges, 4 * sizeof *m->hinge, &good);
+    m->slide = allocate(m->slides, 4 * sizeof *m->slide, &good);
     m->rigid = m->rigids ? allocate(m->particles, sizeof *m->rigid, &good) : NULL;
     m->inertia = m->rigids ? allocate(m->particles, sizeof *m->inertia, &good) : NULL;
     m->contacts = allocate(m->materials, sizeof *m->contacts, &good);
@@ -181,7 +184,7 @@ static double gyration(const SimScene *scene, const SceneObject *object, const d
 
 // So stiff is a limit that an object on its hinge swings against it as fast as it would against the joint's springs,
 // which bound the step already: k_e inertia / mass, of that object which has less.
-static void fill_stop(SimScene *scene, const SceneTurn *turn, size_t hinge, const int32_t v[4]) {
+static void fill_stop(SimScene *scene, const SceneFree *turn, size_t hinge, const int32_t v[4]) {
     double axis[3], least = INFINITY, *const *of = scene->values.of;
     rest_edge(of[SIM_REST], v[2], v[3], axis);
     for (int j = 0; j < 2; j++) {
@@ -197,16 +200,44 @@ static void fill_stop(SimScene *scene, const SceneTurn *turn, size_t hinge, cons
     of[SIM_HINGE_KF][hinge] = turn->k_f;
 }
 
+static void find_corners(const SimScene *scene, const size_t part[4], const int32_t point[4], int32_t v[4]) {
+    for (int j = 0; j < 4; j++) v[j] = (int32_t)scene->objects[part[j]].particle + point[j];
+}
+
 // Its forces are length k_e angle d_i (sim/hinge.h), and its torque is to be stiffness angle.
-static void fill_turn(SimScene *scene, const SceneTurn *turn, size_t hinge, SceneHinge *out) {
+static void fill_turn(SimScene *scene, const SceneFree *turn, size_t hinge, SceneAxis *out) {
     int32_t v[4];
-    for (int j = 0; j < 4; j++) v[j] = (int32_t)scene->objects[turn->part[j % 2]].particle + turn->point[j];
+    find_corners(scene, turn->part, turn->point, v);
     const double length = rest_edge(scene->values.of[SIM_REST], v[2], v[3], NULL);
     fill_hinge(scene, &(Stiffness){turn->stiffness / length, turn->damping / length}, hinge, v);
-    scene->values.of[SIM_HINGE_ANGLE][hinge] = turn->angle * M_PI / 180; // 0 is the start
+    scene->values.of[SIM_HINGE_ANGLE][hinge] = turn->rest * M_PI / 180; // 0 is the start
     if (scene->values.of[SIM_HINGE_LOW]) fill_stop(scene, turn, hinge, v);
     strcpy(out->name, turn->name);
-    out->hinge = hinge;
+    out->row = hinge;
+}
+
+static void fill_slide(SimScene *scene, const SceneFree *along, size_t slide) {
+    double *const *of = scene->values.of;
+    int32_t *v = (int32_t *)scene->model.slide + 4 * slide;
+    find_corners(scene, along->part, along->point, v);
+    of[SIM_SLIDE_KE][slide] = along->stiffness;
+    of[SIM_SLIDE_KD][slide] = along->damping;
+    of[SIM_SLIDE_POSITION][slide] = along->name ? along->rest : rest_slide(of[SIM_REST], v).position;
+    of[SIM_SLIDE_LOW][slide] = along->limits[0];
+    of[SIM_SLIDE_HIGH][slide] = along->limits[1];
+    of[SIM_SLIDE_STOP_KE][slide] = along->stop.k_e;
+    of[SIM_SLIDE_STOP_KD][slide] = along->stop.k_d;
+    of[SIM_SLIDE_FRICTION][slide] = along->friction;
+    of[SIM_SLIDE_KF][slide] = along->k_f;
+}
+
+static void fill_sliders(SimScene *scene, const SceneHead *head) {
+    for (size_t k = 0; k < scene->sliders; k++) {
+        fill_slide(scene, head->slider + k, k);
+        strcpy(scene->slider[k].name, head->slider[k].name);
+        scene->slider[k].row = k;
+    }
+    for (size_t k = 0; k < head->hold_count; k++) fill_slide(scene, head->hold + k, scene->sliders + k);
 }
 
 // Behind the springs and hinges of all objects. Objects that are joined do not meet.
@@ -220,9 +251,12 @@ static Status fill_joints(const ArgumentReader *reader, const SceneHead *head) {
         fill_spring(scene, &tie->springs, scene->model.springs - head->tie_count + k, end[0], end[1]);
     }
     scene->hinge = allocate(head->hinge_count, sizeof *scene->hinge, &good);
+    scene->slider = allocate(head->slider_count, sizeof *scene->slider, &good);
     scene->hinges = good ? head->hinge_count : 0;
+    scene->sliders = good ? head->slider_count : 0;
     for (size_t k = 0; k < scene->hinges; k++)
         fill_turn(scene, head->hinge + k, scene->model.hinges - scene->hinges + k, scene->hinge + k);
+    if (good) fill_sliders(scene, head);
     int32_t *joined = allocate(head->joint_count, sizeof *head->joined, &good);
     if (good && head->joint_count) memcpy(joined, head->joined, head->joint_count * sizeof *head->joined);
     scene->model.joined = joined;

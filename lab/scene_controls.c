@@ -21,71 +21,90 @@ static size_t fixed_count(const SimScene *scene, const SceneObject *object) {
 
 // ---- of joints
 
-static Status find_hinge(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, const char *name,
-                         size_t *out) {
+// The hinge or slider of that name.
+static Status find_axis(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, SceneControl *out) {
     const char *words[NAMES_MAX];
     size_t known = 0;
-    for (*out = 0; *out < scene->hinges; ++*out) {
-        if (!strcmp(scene->hinge[*out].name, name)) return STATUS_OK;
-        if (known < NAMES_MAX) words[known++] = scene->hinge[*out].name;
+    for (size_t i = 0; i < scene->hinges + scene->sliders; i++) {
+        out->slides = i >= scene->hinges;
+        out->axis = i - (out->slides ? scene->hinges : 0);
+        const char *name = (out->slides ? scene->slider : scene->hinge)[out->axis].name;
+        if (!strcmp(name, out->joint)) return STATUS_OK;
+        if (known < NAMES_MAX) words[known++] = name;
     }
-    YamlNode named = {.line = node->line, .key = (char *)name};
-    if (!known) return argument_error(reader, &named, "joint: the scene has no \"joints\" of kind hinge");
-    return argument_unknown(reader, &named, "hinge", words, known);
+    YamlNode named = {.line = node->line, .key = out->joint};
+    if (!known) return argument_error(reader, &named, "joint: the scene has no \"joints\" that are hinges or sliders");
+    return argument_unknown(reader, &named, "hinge or slider", words, known);
 }
 
-// How far a control has turned the angle of rest in the middle of frame f, in degrees.
-static double turned(const SimScene *scene, const SceneControl *c, long f) {
+// How far a control has moved the angle or the position of rest in the middle of frame f.
+static double moved(const SimScene *scene, const SceneControl *c, long f) {
     const double frames = f < c->from ? 0 : f < c->to ? (double)(f - c->from) + 0.5 : (double)(c->to - c->from);
-    return (f >= c->from && f < c->to ? c->angle : 0) + frames * scene->frame_time * c->speed;
+    return (f >= c->from && f < c->to ? c->target : 0) + frames * scene->frame_time * c->speed;
+}
+
+static const SceneFree *free_of(const SceneHead *head, bool slides, size_t axis) {
+    return (slides ? head->slider : head->hinge) + axis;
 }
 
 static Status check_motor(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node,
                           const SceneControl *c) {
-    const SceneTurn *turn = head->hinge + c->hinge;
-    if (c->has_force || c->has_activation || is_motion(c))
-        return argument_error(reader, node, "a joint has a \"torque\", an \"angle\" or a \"speed\"");
-    if (!c->has_torque && !c->has_angle && !c->has_speed)
-        return argument_error(reader, node, "expected \"torque\", \"angle\" or \"speed\"");
-    if (c->has_angle && !(turn->stiffness > 0))
-        return argument_error(reader, node, "angle: joint %s has no \"stiffness\" that would take it there", c->joint);
-    if (c->has_speed && !(turn->stiffness + turn->damping > 0))
+    const SceneFree *of = free_of(head, c->slides, c->axis);
+    const bool of_hinge = c->has_torque || c->has_angle, of_slider = c->has_thrust || c->has_position,
+               of_object = c->has_activation || is_motion(c), any = of_hinge || of_slider || c->has_speed;
+    if (!c->slides && (of_slider || of_object || !any))
+        return argument_error(reader, node, "%s is a hinge: expected \"torque\", \"angle\" or \"speed\"", c->joint);
+    if (c->slides && (of_hinge || of_object || !any))
+        return argument_error(reader, node, "%s is a slider: expected \"force\", \"position\" or \"speed\"", c->joint);
+    if ((c->has_angle || c->has_position) && !(of->stiffness > 0))
+        return argument_error(reader, node, "%s: joint %s has no \"stiffness\" that would take it there",
+                              c->slides ? "position" : "angle", c->joint);
+    if (c->has_speed && !(of->stiffness + of->damping > 0))
         return argument_error(reader, node, "speed: joint %s has no \"damping\" that would bring it to a speed",
                               c->joint);
     return STATUS_OK;
 }
 
 // Springs know their angle up to a whole turn, so that a target half a turn away has two ways to it.
-static Status apply_motors(const ArgumentReader *reader, const SceneHead *head) {
+static Status apply_motor(const ArgumentReader *reader, const SceneHead *head, bool slides, size_t axis) {
     SimScene *scene = head->scene;
-    for (size_t h = 0; h < scene->hinges; h++) {
-        const SceneTurn *turn = head->hinge + h;
-        for (long f = 0; f < scene->frames; f++) {
-            double *torque = scene->values.of[SIM_TORQUE] + (size_t)f * scene->model.hinges + scene->hinge[h].hinge;
-            double target = 0, speed = 0;
-            for (size_t k = 0; k < head->control_count; k++) {
-                const SceneControl *c = head->control + k;
-                const bool now = f >= c->from && f < c->to;
-                if (c->of || c->hinge != h) continue;
-                target += turned(scene, c, f);
-                speed += now ? c->speed : 0;
-                *torque += now ? c->torque : 0;
-            }
-            if (turn->stiffness > 0 && fabs(target) > 180)
-                return argument_error(reader, head->controls, "joint %s: its controls turn it by more than 180 degrees",
-                                      turn->name);
-            *torque += (turn->stiffness * target + turn->damping * speed) * M_PI / 180;
+    const SceneFree *of = free_of(head, slides, axis);
+    const size_t rows = slides ? scene->model.slides : scene->model.hinges;
+    double *push =
+        scene->values.of[slides ? SIM_THRUST : SIM_TORQUE] + (slides ? scene->slider : scene->hinge)[axis].row;
+    for (long f = 0; f < scene->frames; f++, push += rows) {
+        double target = 0, speed = 0;
+        for (size_t k = 0; k < head->control_count; k++) {
+            const SceneControl *c = head->control + k;
+            const bool now = f >= c->from && f < c->to;
+            if (c->of || c->slides != slides || c->axis != axis) continue;
+            target += moved(scene, c, f);
+            speed += now ? c->speed : 0;
+            *push += now ? c->push : 0;
         }
+        if (!slides && of->stiffness > 0 && fabs(target) > 180)
+            return argument_error(reader, head->controls, "joint %s: its controls turn it by more than 180 degrees",
+                                  of->name);
+        const double servo = of->stiffness * target + of->damping * speed;
+        *push += slides ? servo : servo * M_PI / 180;
     }
     return STATUS_OK;
+}
+
+static Status apply_motors(const ArgumentReader *reader, const SceneHead *head) {
+    const SimScene *scene = head->scene;
+    Status status = STATUS_OK;
+    for (size_t i = 0; i < scene->hinges && status == STATUS_OK; i++) status = apply_motor(reader, head, false, i);
+    for (size_t i = 0; i < scene->sliders && status == STATUS_OK; i++) status = apply_motor(reader, head, true, i);
+    return status;
 }
 
 // ---- of both
 
 static Status check_control(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node,
                             const SceneControl *c) {
-    if (c->has_torque || c->has_angle || c->has_speed)
-        return argument_error(reader, node, "\"torque\", \"angle\" and \"speed\" are for a \"joint\"");
+    if (c->has_torque || c->has_angle || c->has_position || c->has_speed)
+        return argument_error(reader, node, "\"torque\", \"angle\", \"position\" and \"speed\" are for a \"joint\"");
     if (!c->has_force && !c->has_activation && !is_motion(c))
         return argument_error(reader, node, "expected \"force\", \"activation\", \"velocity\" or \"spin\"");
     if (c->has_activation && c->of->rigid)
@@ -104,10 +123,11 @@ static Status read_control(const ArgumentReader *reader, const SceneHead *head, 
                            SceneControl *out) {
     const SimScene *scene = head->scene;
     size_t number;
-#define NUMBER(word, most)                                                                                             \
+    const bool joint = node->kind == YAML_MAP && yaml_tree_find(node, "joint");
+#define NUMBER(word, field, has, most)                                                                                 \
     {                                                                                                                  \
-        .key = #word, .type = ARG_NUMBER, .offset = offsetof(SceneControl, word), .min = -(most), .max = most,         \
-        .given = offsetof(SceneControl, has_##word)                                                                    \
+        .key = word, .type = ARG_NUMBER, .offset = offsetof(SceneControl, field), .min = -(most), .max = most,         \
+        .given = offsetof(SceneControl, has)                                                                           \
     }
 #define NUMBERS(word, field, most)                                                                                     \
     {                                                                                                                  \
@@ -117,13 +137,14 @@ static Status read_control(const ArgumentReader *reader, const SceneHead *head, 
     const Argument table[] = {
         {.key = "object", .type = ARG_NAME, .offset = offsetof(SceneControl, object)},
         {.key = "joint", .type = ARG_NAME, .offset = offsetof(SceneControl, joint)},
-        NUMBERS("force", force, 1e12),
+        joint ? (Argument)NUMBER("force", push, has_thrust, 1e12) : (Argument)NUMBERS("force", force, 1e12),
         NUMBERS("velocity", velocity, 1e6),
         NUMBERS("spin", spin, 1e6),
-        NUMBER(activation, 10),
-        NUMBER(torque, 1e12),
-        NUMBER(angle, 180),
-        NUMBER(speed, 1e6),
+        NUMBER("activation", activation, has_activation, 10),
+        NUMBER("torque", push, has_torque, 1e12),
+        NUMBER("angle", target, has_angle, 180),
+        NUMBER("position", target, has_position, 1e6),
+        NUMBER("speed", speed, has_speed, 1e6),
         {.key = "from", .type = ARG_WHOLE, .offset = offsetof(SceneControl, from), .max = (double)scene->frames},
         {.key = "to", .type = ARG_WHOLE, .offset = offsetof(SceneControl, to), .max = (double)scene->frames}};
 #undef NUMBERS
@@ -138,7 +159,7 @@ static Status read_control(const ArgumentReader *reader, const SceneHead *head, 
                                 out->from, out->to);
     if (status != STATUS_OK) return status;
     if (*out->joint) {
-        status = find_hinge(reader, scene, node, out->joint, &out->hinge);
+        status = find_axis(reader, scene, node, out);
         return status == STATUS_OK ? check_motor(reader, head, node, out) : status;
     }
     status = scene_find_object(reader, head, node, out->object, &number);

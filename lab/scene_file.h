@@ -64,11 +64,12 @@ typedef struct SceneControl {
     char object[ARGUMENT_NAME_SIZE], joint[ARGUMENT_NAME_SIZE];
     double force[3], activation, velocity[3], spin[3];
     bool has_force, has_activation, has_velocity, has_spin;
-    double torque, angle, speed; // of a joint: N m, degrees, degrees/s
-    bool has_torque, has_angle, has_speed;
+    double push, target, speed; // of a hinge: N m, degrees, degrees/s; of a slider: N, m, m/s
+    bool has_torque, has_angle, has_thrust, has_position, has_speed;
     long from, to;
     const SceneObject *of; // NULL: of a joint
-    size_t hinge;          // of the scene
+    bool slides;           // the joint is a slider
+    size_t axis;           // of the scene's hinges or sliders
 } SceneControl;
 
 // A spring of a joint.
@@ -78,16 +79,16 @@ typedef struct SceneTie {
     Stiffness springs;
 } SceneTie;
 
-// The angular spring of a joint that is a hinge.
-typedef struct SceneTurn {
-    const char *name;
-    int32_t point[4]; // vertices of the meshes of part[0], part[1], part[0], part[1], as in SimModel.hinge
-    size_t part[2];
-    double stiffness, damping, angle; // N m/rad, N m s/rad, degrees
-    double limits[2], friction, k_f;  // degrees, N m, N m s/rad
-    Stiffness stop;                   // of the joint's springs; 0 without limits
-    bool held;                        // has limits or friction
-} SceneTurn;
+// The angle of a joint that is a hinge, or the position of one that is a slider; or a slide that holds a slider.
+typedef struct SceneFree {
+    const char *name; // NULL: it holds
+    size_t part[4];
+    int32_t point[4];                // vertices of the parts' meshes, as in SimModel.hinge or SimModel.slide
+    double stiffness, damping, rest; // N m/rad, N m s/rad, degrees; or N/m, N s/m, m, from the start
+    double limits[2], friction, k_f; // degrees, N m, N m s/rad; or m, N, N s/m
+    Stiffness stop;                  // of the joint's springs; 0 without limits
+    bool held;                       // has limits or friction
+} SceneFree;
 
 // ---- the whole file
 
@@ -105,12 +106,13 @@ typedef struct SceneHead {
     SceneControl *control;
     size_t control_count;
     SceneTie *tie;
-    SceneTurn *hinge;
+    SceneFree *hinge, *slider, *hold;
     int32_t (*joined)[2]; // the parts of each joint
-    size_t tie_count, hinge_count, joint_count;
+    size_t tie_count, hinge_count, slider_count, hold_count, joint_count;
 } SceneHead;
 
-// Adds the points of joints to the meshes of rigid parts, and lists their springs and hinges. Before scene_fill.
+// Adds the points of joints to the meshes of rigid parts, and lists their springs, hinges and slides. Before
+// scene_fill.
 Status scene_read_joints(const ArgumentReader *reader, SceneHead *head);
 
 // Makes and fills the arrays of the scene's model and values.
@@ -120,7 +122,7 @@ Status scene_fill(const ArgumentReader *reader, const SceneHead *head);
 Status scene_find_object(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node, const char *name,
                          size_t *out);
 
-// Forces, activations and torques of the controls; then, once places and velocities are known, what moves fixed
+// Forces, activations and what motors do, of the controls; then, once places and velocities are known, what moves fixed
 // particles.
 Status scene_read_controls(const ArgumentReader *reader, SceneHead *head);
 Status scene_read_drives(const ArgumentReader *reader, const SceneHead *head);

@@ -5,6 +5,8 @@
 // together. A hinge also has an angle, that of a bending element (sim/hinge.h): from each end of its axis, a point of
 // one of the objects each, an arm of that object goes out, opposite ways at the start. On either object its forces are
 // a pure couple about the axis.
+// A slider has no springs but slides (sim/slide.h), whose axes are those of a frame in the first object: one for a
+// point of the second along the axis, which is the slider's position, and six that hold three of its points across.
 #include "lab/scene_file.h"
 
 #include <math.h>
@@ -14,17 +16,18 @@
 #define FAR 1e6
 #define TURN_MOST 340.0 // degrees between limits: each can be passed by ten
 #define SLOW 1.0        // degrees/s from which friction is whole, where k_f is not given
-enum { CORNERS = 4, POINTS_MAX = 3 };
+#define SLOW_WAY 1e-3   // m/s
+enum { CORNERS = 4, POINTS_MAX = 3, HOLDS = 6 };
 static const double RADIUS = 0.1, FAR_AWAY = 100; // of the larger object's extent
 
-typedef enum Kind { BALL, HINGE, WELD } Kind;
+typedef enum Kind { BALL, HINGE, WELD, SLIDER } Kind;
 
 typedef struct Joint {
     const YamlNode *node, *between;
     double at[3], axis[3], radius;
     Stiffness springs;
-    double stiffness, damping, angle, limits[2], friction, k_f;
-    bool has_axis, has_radius, has_stiffness, has_damping, has_angle, has_limits, has_friction, has_k_f;
+    double stiffness, damping, angle, position, limits[2], friction, k_f;
+    bool has_axis, has_radius, has_stiffness, has_damping, has_angle, has_position, has_limits, has_friction, has_k_f;
     int kind;
     size_t part[2]; // whose point hangs, and who holds it
 } Joint;
@@ -64,26 +67,28 @@ static double extent_of(const Mesh *mesh) {
     return out;
 }
 
-// The first key of a joint that is for hinges; NULL: it has none.
-static const char *what_turns(const Joint *joint) {
+static bool is_free(const Joint *joint) { return joint->kind == HINGE || joint->kind == SLIDER; }
+
+// The first key of a joint that is for hinges and sliders; NULL: it has none.
+static const char *what_moves(const Joint *joint) {
     return joint->has_stiffness  ? "stiffness"
            : joint->has_damping  ? "damping"
-           : joint->has_angle    ? "angle"
            : joint->has_limits   ? "limits"
            : joint->has_friction ? "friction"
            : joint->has_k_f      ? "k_f"
                                  : NULL;
 }
 
-// Angles are known up to whole turns, so limits must be apart from each other on both sides.
+// Angles are known up to whole turns, so limits of hinges must be apart from each other on both sides.
 static Status check_stop(const ArgumentReader *reader, const Joint *joint) {
     const YamlNode *node = yaml_tree_find(joint->node, "limits");
     const double low = joint->limits[0], high = joint->limits[1];
     if (low > high) return argument_error(reader, node, "limits: expected [low, high], found %g above %g", low, high);
     if (low > 0 || high < 0)
-        return argument_error(
-            reader, node, "limits: angles are from the pose at the start, which %g to %g degrees leave out", low, high);
-    if (high - low > TURN_MOST)
+        return argument_error(reader, node, "limits: %s are from the pose at the start, which %g to %g %s leave out",
+                              joint->kind == HINGE ? "angles" : "positions", low, high,
+                              joint->kind == HINGE ? "degrees" : "m");
+    if (joint->kind == HINGE && high - low > TURN_MOST)
         return argument_error(reader, node, "limits: expected at most %g degrees between them, found %g", TURN_MOST,
                               high - low);
     if (joint->has_k_f && !joint->has_friction)
@@ -94,14 +99,21 @@ static Status check_stop(const ArgumentReader *reader, const Joint *joint) {
 static Status check_kind(const ArgumentReader *reader, const SceneHead *head, Joint *joint) {
     const Part *of[2] = {head->part + joint->part[0], head->part + joint->part[1]};
     const double length = sqrt(vector_dot(joint->axis, joint->axis));
-    if (joint->has_axis != (joint->kind == HINGE))
-        return argument_error(reader, joint->node, "%s: a hinge has an axis, other joints have none", joint->node->key);
-    const char *turning = what_turns(joint);
-    if (joint->kind != HINGE && turning)
-        return argument_error(reader, yaml_tree_find(joint->node, turning), "%s: only a hinge has an angle", turning);
-    if (joint->kind == HINGE && !(length > 0))
+    if (joint->has_axis != is_free(joint))
+        return argument_error(reader, joint->node, "%s: hinges and sliders have an axis, other joints have none",
+                              joint->node->key);
+    const char *moving = what_moves(joint);
+    if (joint->has_angle && joint->kind != HINGE)
+        return argument_error(reader, yaml_tree_find(joint->node, "angle"), "angle: only a hinge has an angle");
+    if (joint->has_position && joint->kind != SLIDER)
+        return argument_error(reader, yaml_tree_find(joint->node, "position"),
+                              "position: only a slider has a position");
+    if (!is_free(joint) && moving)
+        return argument_error(reader, yaml_tree_find(joint->node, moving), "%s: only hinges and sliders have it",
+                              moving);
+    if (is_free(joint) && !(length > 0))
         return argument_error(reader, joint->node, "axis: expected a vector of non-zero length");
-    for (int c = 0; c < 3 && joint->kind == HINGE; c++) joint->axis[c] /= length;
+    for (int c = 0; c < 3 && is_free(joint); c++) joint->axis[c] /= length;
     if (joint->kind != BALL && !is_solid(of[0]))
         return argument_error(reader, joint->between, "between: %s is no rigid solid, so only a ball joint holds it",
                               of[0]->node->key);
@@ -117,7 +129,7 @@ static Status read_joint(const ArgumentReader *reader, const SceneHead *head, co
 #define OF(field) offsetof(Joint, field)
     static const Argument table[] = {
         {.key = "between", .type = ARG_OTHER, .offset = OF(between), .required = true, .read = argument_keep},
-        {.key = "kind", .type = ARG_WORD, .offset = OF(kind), .words = "ball|hinge|weld"},
+        {.key = "kind", .type = ARG_WORD, .offset = OF(kind), .words = "ball|hinge|weld|slider"},
         {.key = "at", .type = ARG_NUMBERS, .offset = OF(at), .min = -FAR, .max = FAR, .numbers = 3, .required = true},
         {.key = "axis",
          .type = ARG_NUMBERS,
@@ -132,11 +144,17 @@ static Status read_joint(const ArgumentReader *reader, const SceneHead *head, co
         {.key = "stiffness", .type = ARG_NUMBER, .offset = OF(stiffness), .max = 1e15, .given = OF(has_stiffness)},
         {.key = "damping", .type = ARG_NUMBER, .offset = OF(damping), .max = 1e15, .given = OF(has_damping)},
         {.key = "angle", .type = ARG_NUMBER, .offset = OF(angle), .min = -180, .max = 180, .given = OF(has_angle)},
+        {.key = "position",
+         .type = ARG_NUMBER,
+         .offset = OF(position),
+         .min = -FAR,
+         .max = FAR,
+         .given = OF(has_position)},
         {.key = "limits",
          .type = ARG_NUMBERS,
          .offset = OF(limits),
-         .min = -TURN_MOST,
-         .max = TURN_MOST,
+         .min = -FAR,
+         .max = FAR,
          .numbers = 2,
          .given = OF(has_limits)},
         {.key = "friction", .type = ARG_NUMBER, .offset = OF(friction), .max = 1e15, .given = OF(has_friction)},
@@ -202,39 +220,48 @@ static Status hang(const ArgumentReader *reader, SceneHead *head, const Joint *j
     return status;
 }
 
-// So many metres along the axis and across it. Which way across does not matter, but fits compare the points: it must
-// not jump where an axis leaves x, y or z, so those before have a lead.
-static void place_of(const Joint *joint, double along, double across, double out[3]) {
-    const double *axis = joint->axis;
-    double side[3] = {0}, way[3];
+// Which way across an axis does not matter, but fits compare the points: it must not jump where an axis leaves x, y or
+// z, so those before have a lead.
+static void way_across(const double axis[3], double way[3], double *length) {
+    double side[3] = {0};
     int least = 0;
     for (int c = 1; c < 3; c++) least = fabs(axis[c]) + 0.2 * (c - least) < fabs(axis[least]) ? c : least;
     side[least] = 1;
     vector_cross(axis, side, way);
-    const double length = sqrt(vector_dot(way, way));
-    for (int c = 0; c < 3; c++) out[c] = joint->at[c] + along * axis[c] + across * way[c] / length;
+    *length = sqrt(vector_dot(way, way));
+}
+
+// So many metres along the axis and across it.
+static void place_of(const Joint *joint, double along, double across, double out[3]) {
+    double way[3], length;
+    way_across(joint->axis, way, &length);
+    for (int c = 0; c < 3; c++) out[c] = joint->at[c] + along * joint->axis[c] + across * way[c] / length;
+}
+
+// What a hinge or a slider has along its free axis, but for its points; k_f where it is not given.
+static void fill_free(const Joint *joint, double rest, double k_f, SceneFree *out) {
+    *out = (SceneFree){.name = joint->node->key,
+                       .stiffness = joint->stiffness,
+                       .damping = joint->damping,
+                       .rest = rest,
+                       .friction = joint->friction,
+                       .k_f = joint->has_k_f ? joint->k_f : k_f,
+                       .held = joint->has_limits || joint->has_friction};
+    if (!joint->has_limits) return;
+    memcpy(out->limits, joint->limits, sizeof out->limits);
+    out->stop = joint->springs;
 }
 
 // The hinge's angle; the first part has a point at one end of the axis.
 static Status add_angle(const ArgumentReader *reader, SceneHead *head, const Joint *joint, int32_t end) {
     const double r = joint->radius;
-    SceneTurn *turn = head->hinge + head->hinge_count++;
+    SceneFree *turn = head->hinge + head->hinge_count++;
     Part *const of[2] = {head->part + joint->part[0], head->part + joint->part[1]};
     double at[3];
-    *turn = (SceneTurn){.name = joint->node->key,
-                        .point[2] = end,
-                        .part = {joint->part[0], joint->part[1]},
-                        .stiffness = joint->stiffness,
-                        .damping = joint->damping,
-                        .angle = joint->angle,
-                        .limits = {-180, 180},
-                        .friction = joint->friction,
-                        .k_f = joint->has_k_f ? joint->k_f : joint->friction * 180 / (SLOW * M_PI),
-                        .held = joint->has_limits || joint->has_friction};
-    if (joint->has_limits) {
-        memcpy(turn->limits, joint->limits, sizeof turn->limits);
-        turn->stop = joint->springs;
-    }
+    fill_free(joint, joint->angle, joint->friction * 180 / (SLOW * M_PI), turn);
+    if (!joint->has_limits) turn->limits[0] = -180, turn->limits[1] = 180;
+    for (int j = 0; j < 4; j++) turn->part[j] = joint->part[j % 2];
+    turn->point[2] = end;
     place_of(joint, r, r, at);
     Status status = add_point(reader, of[0], at, &turn->point[0]);
     place_of(joint, -r, -r, at);
@@ -243,8 +270,59 @@ static Status add_angle(const ArgumentReader *reader, SceneHead *head, const Joi
     return status == STATUS_OK ? add_point(reader, of[1], at, &turn->point[3]) : status;
 }
 
+// Points of the first part: `at`, and from there along the axis and two ways across.
+static Status add_frame(const ArgumentReader *reader, SceneHead *head, const Joint *joint, double way[3][3],
+                        int32_t point[4]) {
+    double length;
+    memcpy(way[0], joint->axis, sizeof way[0]);
+    way_across(way[0], way[1], &length);
+    for (int c = 0; c < 3; c++) way[1][c] /= length;
+    vector_cross(way[0], way[1], way[2]);
+    Status status = add_point(reader, head->part + joint->part[0], joint->at, &point[0]);
+    for (int k = 0; k < 3 && status == STATUS_OK; k++) {
+        double at[3];
+        for (int c = 0; c < 3; c++) at[c] = joint->at[c] + joint->radius * way[k][c];
+        status = add_point(reader, head->part + joint->part[0], at, &point[1 + k]);
+    }
+    return status;
+}
+
+// A point of the second part along way k of the frame, from one of its points that is 0 there at the start.
+static void slide_along(const Joint *joint, const int32_t frame[4], int32_t point, int k, SceneFree *out) {
+    for (int j = 0; j < 4; j++) out->part[j] = joint->part[j == 0];
+    out->point[0] = point;
+    out->point[1] = frame[1 + (k + 1) % 3];
+    out->point[2] = frame[0];
+    out->point[3] = frame[1 + k];
+}
+
+// Three points around `at` in a plane of the axis. As far as they are from it, they resist turning about any axis with
+// k_e radius^2.
+static Status add_slides(const ArgumentReader *reader, SceneHead *head, const Joint *joint) {
+    SceneFree *slider = head->slider + head->slider_count++;
+    double way[3][3];
+    int32_t frame[4], point;
+    Status status = add_frame(reader, head, joint, way, frame);
+    if (status == STATUS_OK) status = add_point(reader, head->part + joint->part[1], joint->at, &point);
+    if (status != STATUS_OK) return status;
+    fill_free(joint, joint->position, joint->friction / SLOW_WAY, slider);
+    slide_along(joint, frame, point, 0, slider);
+    for (int i = 0; i < 3 && status == STATUS_OK; i++) {
+        const double angle = 2 * M_PI * i / 3, out = sqrt(2) * joint->radius;
+        double at[3];
+        for (int c = 0; c < 3; c++) at[c] = joint->at[c] + out * (cos(angle) * way[0][c] + sin(angle) * way[1][c]);
+        status = add_point(reader, head->part + joint->part[1], at, &point);
+        for (int k = 1; k < 3; k++) {
+            SceneFree *hold = head->hold + head->hold_count++;
+            *hold = (SceneFree){.stiffness = joint->springs.k_e / 3, .damping = joint->springs.k_d / 3};
+            slide_along(joint, frame, point, k, hold);
+        }
+    }
+    return status;
+}
+
 static Status make_joint(const ArgumentReader *reader, SceneHead *head, const Joint *joint) {
-    static const int counts[] = {[BALL] = 1, [HINGE] = 2, [WELD] = 3};
+    static const int counts[] = {[BALL] = 1, [HINGE] = 2, [WELD] = 3, [SLIDER] = 0};
     const int count = counts[joint->kind];
     const int32_t first = (int32_t)head->part[joint->part[0]].mesh.N;
     Status status = STATUS_OK;
@@ -259,6 +337,7 @@ static Status make_joint(const ArgumentReader *reader, SceneHead *head, const Jo
         }
         status = hang(reader, head, joint, at, 1.0 / count);
     }
+    if (joint->kind == SLIDER) return add_slides(reader, head, joint);
     return status == STATUS_OK && joint->kind == HINGE ? add_angle(reader, head, joint, first) : status;
 }
 
@@ -269,8 +348,10 @@ Status scene_read_joints(const ArgumentReader *reader, SceneHead *head) {
     if (status != STATUS_OK) return status;
     head->tie = calloc(map->count, POINTS_MAX * CORNERS * sizeof *head->tie);
     head->hinge = calloc(map->count, sizeof *head->hinge);
+    head->slider = calloc(map->count, sizeof *head->slider);
+    head->hold = calloc(map->count, HOLDS * sizeof *head->hold);
     head->joined = calloc(map->count, sizeof *head->joined);
-    if (!head->tie || !head->hinge || !head->joined) return scene_no_memory(reader);
+    if (!head->tie || !head->hinge || !head->slider || !head->hold || !head->joined) return scene_no_memory(reader);
     for (const YamlNode *node = map->child; node && status == STATUS_OK; node = node->next) {
         Joint joint;
         status = read_joint(reader, head, node, &joint);

@@ -27,6 +27,18 @@ class Simulator(unittest.TestCase):
             held = sim.rollout({"hinge.high": high})
             self.assertGreater(np.abs(bent.position - held.position).max(), 0.05)
 
+    def test_sliders(self):
+        with self.open("gripper") as sim:
+            self.assertEqual((sim.joints, sim.values["thrust"].shape), ({"lift": 0, "left": 1, "right": 2}, (120, 1, 21)))
+            self.assertAlmostEqual(sim.values["thrust"].data[0, 0, 1], 400 * 0.065)
+            self.assertAlmostEqual(sim.values["slide.high"].data[0, 1], 0.08)
+            thrust = sim.values["thrust"].data.copy()
+            height = sim.rollout().position[:, 0, -27:, 2].mean(1)  # of the block, the last object
+            self.assertGreater(height[55] - height[0], 0.15)
+            self.assertLess(abs(height[118] - height[0]), 0.01)
+            thrust[:, :, [sim.joints["left"], sim.joints["right"]]] = 0  # open jaws lift nothing
+            self.assertLess(np.ptp(sim.rollout({"thrust": thrust}).position[:, 0, -27:, 2].mean(1)), 0.01)
+
     def test_facts(self):
         sim = self.open(scenes=2)
         self.assertEqual((sim.scenes, sim.particles, sim.frames, sim.objects), (2, 147, 90, ["ball"]))

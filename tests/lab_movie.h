@@ -62,7 +62,15 @@ static inline double movie_hinge_angle(const double *x, const int32_t p[4]) {
     return atan2(vector_dot(across, h) / length, vector_dot(arm[0], arm[1]));
 }
 
-// In joules: of motion, of gravity, of springs and of hinges, in a scene of rigid objects.
+// Of p[0] from p[1] along the way from p[2] to p[3].
+static inline double movie_slide_position(const double *x, const int32_t p[4]) {
+    double r[3], h[3];
+    vector_between(x, p[1], p[0], r);
+    vector_between(x, p[2], p[3], h);
+    return vector_dot(r, h) / sqrt(vector_dot(h, h));
+}
+
+// In joules: of motion, of gravity, of springs, hinges and slides, in a scene of rigid objects.
 static inline double movie_energy(const Movie *m, size_t frame) {
     const SimScene *s = &m->scene;
     const double *x = m->position + frame * m->row, *v = m->velocity + frame * m->row;
@@ -102,6 +110,12 @@ static inline double movie_energy(const Movie *m, size_t frame) {
         const double from = remainder(movie_hinge_angle(x, p) - (low + high) / 2, 2 * M_PI);
         const double over = fmax(fabs(from) - (high - low) / 2, 0);
         out += s->values.of[SIM_STOP_KE][e] * over * over / 2;
+    }
+    for (size_t e = 0; e < s->model.slides; e++) {
+        double *const *of = s->values.of;
+        const double way = movie_slide_position(x, s->model.slide + 4 * e), off = way - of[SIM_SLIDE_POSITION][e];
+        const double over = fmax(fmax(way - of[SIM_SLIDE_HIGH][e], of[SIM_SLIDE_LOW][e] - way), 0);
+        out += (of[SIM_SLIDE_KE][e] * off * off + of[SIM_SLIDE_STOP_KE][e] * over * over) / 2;
     }
     return out;
 }

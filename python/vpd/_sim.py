@@ -138,7 +138,9 @@ class Sim(_Handle):
         self.device_why: str = facts.device_why.decode()  #: why "auto" took the CPU although there is a GPU back end
         self.objects: list = facts.objects.decode().split("\n")[:-1]
         joints = facts.joints.decode().split("\n")[:-1]
+        sliders = facts.sliders.decode().split("\n")[:-1]
         self.joints: dict = {name: facts.hinges - len(joints) + i for i, name in enumerate(joints)}  #: row of each hinge in "torque", ..
+        self.joints.update((name, i) for i, name in enumerate(sliders))  # and of each slider in "thrust", ..
         self.values: dict = {}  #: SimValue by name; those of which the scene has any
         self.growth: Optional[float] = None  #: of the last adjoint; far above 1e6, a right gradient is useless
         self._inputs: dict = {}  # of the last rollout: the adjoint reads them
