@@ -75,7 +75,6 @@ static void measure_pieces(const Scene *s, const int32_t *of, ScenePiece *piece)
 // The pixels of both frames that show a piece: a 1 for each, those of now first.
 typedef struct Thing {
     int32_t *shows;
-    size_t pixels;
     int32_t label;            // of a body that has no pixels elsewhere, or LABEL_STILL
     int32_t most;             // body that has more than half of them, now, or LABEL_STILL
     size_t elsewhere, inside; // pixels of that body
@@ -105,13 +104,11 @@ static Fit thing_fit(const Scene *s, const Thing *t, const Body *by) {
 static void show_thing(const Scene *s, const int32_t *of, int32_t piece, Thing *t) {
     const Surface *now = &s->now, *past = &s->past;
     double unit = SURFACE_COLOUR * s->lengths.colour_length, most2 = squared(LINK * s->lengths.extent), d2;
-    t->pixels = 0;
-    for (size_t i = 0; i < now->count; i++) t->pixels += (size_t)(t->shows[i] = of[i] == piece);
+    for (size_t i = 0; i < now->count; i++) t->shows[i] = of[i] == piece;
     for (size_t i = 0; i < past->count; i++) {
         const real *c = past->c + 3 * i;
         int32_t j = past->outside[i] ? scene_nearest(now, past->x + 3 * i, c, LABEL_UNKNOWN, &d2) : -1;
-        bool shows = j >= 0 && of[j] == piece && hue_gap2(c, now->c + 3 * j, unit) < most2;
-        t->pixels += (size_t)(t->shows[now->count + i] = shows);
+        t->shows[now->count + i] = j >= 0 && of[j] == piece && hue_gap2(c, now->c + 3 * j, unit) < most2;
     }
 }
 
