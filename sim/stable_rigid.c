@@ -110,10 +110,33 @@ static void resist_hinge(const Shape *s, const Action *by, size_t e, double rate
     resist_along(s, by, corner, rest_hinge(s->load->place, corner).gradient, rate, motion, out);
 }
 
+// Moves the point of a slide along another one from the same particle, as far as the limits of that let it go to
+// either side, where its lever on the body is longer. Across the first it turns its axis by so much more.
+static void slide_on(const Shape *s, const Action *by, const int32_t corner[4], double gradient[4][3]) {
+    const SimRigidLoad *load = s->load;
+    for (size_t k = 0; k < s->slid; k++) {
+        const int32_t e = load->slid[k], *of = by->model->slide + 4 * e;
+        if (of[2] != corner[2] || !load->stop_k_e || !(load->stop_k_e[e] > 0)) continue;
+        double axis[3], h[3], arm[3];
+        const double way = rest_slide(load->place, of).position, low = load->low[e] - way, high = load->high[e] - way;
+        rest_edge(load->place, of[2], of[3], axis);
+        arm_of(s, of[0], arm);
+        const double at = vector_dot(arm, axis), far = fabs(at + low) > fabs(at + high) ? low : high;
+        const double length = rest_edge(load->place, corner[2], corner[3], h), along = vector_dot(axis, h);
+        for (int a = 0; a < 3; a++) {
+            const double more = far * (axis[a] - along * h[a]) / length;
+            gradient[3][a] += more, gradient[2][a] -= more;
+        }
+        return;
+    }
+}
+
 static void resist_slide(const Shape *s, const Action *by, size_t e, double rate, const double motion[6],
                          double out[6]) {
     const int32_t *corner = by->model->slide + 4 * e;
-    resist_along(s, by, corner, rest_slide(s->load->place, corner).gradient, rate, motion, out);
+    RestSlide slide = rest_slide(s->load->place, corner);
+    slide_on(s, by, corner, slide.gradient);
+    resist_along(s, by, corner, slide.gradient, rate, motion, out);
 }
 
 static void resist(const Shape *s, const Action *by, const double motion[6], double out[6]) {

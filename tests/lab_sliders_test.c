@@ -341,6 +341,26 @@ static void test_stable_step(void **state) {
         }
 }
 
+// A light free object bears a heavier one, which a spring takes as far away as its limits let it: the bound is that of
+// the longer lever, on either side.
+static void test_stable_far(void **state) {
+    static const char *const ways[] = {"position: 0.5, limits: [-0.1, 0.5]", "position: -0.5, limits: [-0.5, 0.1]"};
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        char text[1024];
+        snprintf(
+            text, sizeof text,
+            "  base: {box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, mass: 0.2, rigid: yes, position: [0, 0, 1]}\n"
+            "%sjoints: {rail: {between: [base, car], kind: slider, axis: [0, 1, 0], at: [0, 0, 1.05], k_e: 1e4, "
+            "k_d: 3, radius: 0.05, stiffness: 20, damping: 3, %s}}\n"
+            "values: {car: {velocity: [[0.001, 0.002, 0.001]]}}\n",
+            CAR("position: [0, 0, 1.1]"), ways[k]);
+        const double speed = movie_speed_at(text, 0.97);
+        print_message("%g m/s\n", speed);
+        assert_true(speed < 0.05);
+    }
+}
+
 // What controls of one joint whose times overlap add up to, frame by frame; the rows of several joints.
 static void test_thrusts(void **state) {
     static const double target[] = {0.5, 3.5, 3, 1, 1, 2}, speed[] = {200, 200, 0, 0, 0, 0},
@@ -438,10 +458,10 @@ static void test_wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spring),      cmocka_unit_test(test_firm),    cmocka_unit_test(test_static),
-        cmocka_unit_test(test_servo),       cmocka_unit_test(test_speed),   cmocka_unit_test(test_bounce),
-        cmocka_unit_test(test_friction),    cmocka_unit_test(test_kept),    cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_isas),        cmocka_unit_test(test_thrusts), cmocka_unit_test(test_beyond),
-        cmocka_unit_test(test_stable_step), cmocka_unit_test(test_wrong)};
+        cmocka_unit_test(test_spring),      cmocka_unit_test(test_firm),       cmocka_unit_test(test_static),
+        cmocka_unit_test(test_servo),       cmocka_unit_test(test_speed),      cmocka_unit_test(test_bounce),
+        cmocka_unit_test(test_friction),    cmocka_unit_test(test_kept),       cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_isas),        cmocka_unit_test(test_thrusts),    cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_stable_step), cmocka_unit_test(test_stable_far), cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
