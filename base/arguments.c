@@ -45,10 +45,17 @@ Status argument_wrong(const ArgumentReader *reader, const YamlNode *node, const 
                           *found ? found : "nothing");
 }
 
+static bool number_in(const Argument *argument, const YamlNode *node, double *out) {
+    return yaml_tree_number(node, out) && *out >= argument->min && *out <= argument->max;
+}
+
+// The range is said where it is narrow, or where a number is beyond it.
 static Status wrong_number(const ArgumentReader *reader, const Argument *argument, const YamlNode *node) {
     char expected[160], range[80] = "";
+    double value;
     bool whole = argument->type == ARG_WHOLE || argument->type == ARG_WHOLES;
-    if (fabs(argument->min) < 1e9 || fabs(argument->max) < 1e9)
+    const bool beyond = node->kind == YAML_TEXT && yaml_tree_number(node, &value) && !number_in(argument, node, &value);
+    if (fabs(argument->min) < 1e9 || fabs(argument->max) < 1e9 || beyond)
         snprintf(range, sizeof range, " from %.9g to %.9g", argument->min, argument->max);
     if (argument->numbers)
         snprintf(expected, sizeof expected, "a list of %d %s numbers%s", argument->numbers, whole ? "whole" : "finite",
@@ -69,10 +76,6 @@ static Status wrong_entry(const ArgumentReader *reader, const Argument *argument
                               argument->type == ARG_WHOLES ? "whole " : "", argument->min, argument->max, entry->text);
     return argument_error(reader, entry, "%s: expected %d finite numbers, found %s among them", key, argument->numbers,
                           entry->kind == YAML_LIST ? "a list" : "a map");
-}
-
-static bool number_in(const Argument *argument, const YamlNode *node, double *out) {
-    return yaml_tree_number(node, out) && *out >= argument->min && *out <= argument->max;
 }
 
 static Status read_numbers(const ArgumentReader *reader, const Argument *argument, const YamlNode *node, double *out) {
