@@ -72,12 +72,13 @@ static void measure_pieces(const Scene *s, const int32_t *of, ScenePiece *piece)
 
 // ---- things that move as one
 
-// The pixels of both frames that show a piece: a 1 for each, those of now first.
+// A piece, shown by pixels of both frames.
 typedef struct Thing {
-    int32_t *shows;
-    int32_t label;            // of a body that has no pixels elsewhere, or LABEL_STILL
-    int32_t most;             // body that has more than half of them, now, or LABEL_STILL
-    size_t elsewhere, inside; // pixels of that body
+    const int32_t *of; // (pixels of both) the piece that each shows, or -1; those of now first
+    int32_t piece;
+    int32_t label;    // of a body that has no pixels elsewhere, or LABEL_STILL
+    int32_t most;     // body that has more than half of its pixels, now, or LABEL_STILL
+    size_t elsewhere; // pixels of that body
 } Thing;
 
 // How well a motion explains a thing.
@@ -91,7 +92,7 @@ static Fit thing_fit(const Scene *s, const Thing *t, const Body *by) {
     Fit out = {0};
     for (size_t i = 0; i < s->now.count + s->past.count; i++) {
         bool now = i < s->now.count;
-        if (!t->shows[i]) continue;
+        if (t->of[i] != t->piece) continue;
         double fit = now ? scene_fit(s, &back, &s->now, i, &s->past, s->scale)
                          : scene_fit(s, &forth, &s->past, i - s->now.count, &s->now, s->scale);
         out.sum += fit;
@@ -100,31 +101,30 @@ static Fit thing_fit(const Scene *s, const Thing *t, const Body *by) {
     return out;
 }
 
-// Pixels of before are those whose nearest one of now is in the piece, and of its hue.
-static void show_thing(const Scene *s, const int32_t *of, int32_t piece, Thing *t) {
+// The piece of each pixel of before is that of its nearest one of now, if that is of its hue.
+static void find_pieces_before(const Scene *s, const int32_t *of, int32_t *before) {
     const Surface *now = &s->now, *past = &s->past;
     double unit = SURFACE_COLOUR * s->lengths.colour_length, most2 = squared(LINK * s->lengths.extent), d2;
-    for (size_t i = 0; i < now->count; i++) t->shows[i] = of[i] == piece;
     for (size_t i = 0; i < past->count; i++) {
         const real *c = past->c + 3 * i;
         int32_t j = past->outside[i] ? scene_nearest(now, past->x + 3 * i, c, LABEL_UNKNOWN, &d2) : -1;
-        t->shows[now->count + i] = j >= 0 && of[j] == piece && hue_gap2(c, now->c + 3 * j, unit) < most2;
+        before[i] = j >= 0 && hue_gap2(c, now->c + 3 * j, unit) < most2 ? of[j] : -1;
     }
 }
 
-// elsewhere, inside (bodies): pixels of each body, now, in the piece and not.
-static void name_thing(const Surface *now, size_t bodies, const int32_t *of, int32_t piece, size_t *elsewhere,
-                       Thing *t) {
-    size_t *inside = elsewhere + bodies, count = 0;
-    memset(elsewhere, 0, 2 * bodies * sizeof *elsewhere);
+// pixels (2, bodies): of each body, now, elsewhere and in the piece.
+static void name_thing(const Surface *now, size_t bodies, size_t *pixels, Thing *t) {
+    size_t *elsewhere = pixels, *inside = pixels + bodies, count = 0;
+    memset(pixels, 0, 2 * bodies * sizeof *pixels);
     for (size_t i = 0; i < now->count; i++) {
-        count += of[i] == piece;
-        if (now->label[i] >= 0) ++*(of[i] == piece ? &inside[now->label[i]] : &elsewhere[now->label[i]]);
+        bool shows = t->of[i] == t->piece;
+        count += shows;
+        if (now->label[i] >= 0) ++*(shows ? &inside[now->label[i]] : &elsewhere[now->label[i]]);
     }
     t->label = t->most = LABEL_STILL;
     for (size_t k = bodies; k-- > 0;) {
         if (elsewhere[k] == 0) t->label = (int32_t)k;
-        if (2 * inside[k] > count) t->most = (int32_t)k, t->elsewhere = elsewhere[k], t->inside = inside[k];
+        if (2 * inside[k] > count) t->most = (int32_t)k, t->elsewhere = elsewhere[k];
     }
 }
 
@@ -150,9 +150,9 @@ static void register_thing(Scene *s, const Thing *t, int32_t label, int32_t *lab
     memcpy(labels, now->label, now->count * sizeof *labels);
     memcpy(labels + now->count, past->label, past->count * sizeof *labels);
     for (size_t i = 0; i < now->count; i++)
-        if (t->shows[i]) now->label[i] = label;
+        if (t->of[i] == t->piece) now->label[i] = label;
     for (size_t i = 0; i < past->count; i++)
-        if (t->shows[now->count + i]) past->label[i] = label;
+        if (t->of[now->count + i] == t->piece) past->label[i] = label;
     scene_register(s, label, true, motion);
     memcpy(now->label, labels, now->count * sizeof *labels);
     memcpy(past->label, labels + now->count, past->count * sizeof *labels);
@@ -160,7 +160,7 @@ static void register_thing(Scene *s, const Thing *t, int32_t label, int32_t *lab
 
 static void label_thing(Surface *now, const Thing *t, int32_t label) {
     for (size_t i = 0; i < now->count; i++)
-        if (t->shows[i]) now->label[i] = label;
+        if (t->of[i] == t->piece) now->label[i] = label;
 }
 
 static void move_thing(Scene *s, Bodies *b, const Thing *t, int32_t *labels) {
@@ -194,11 +194,10 @@ static void leave_slow(Scene *s, Bodies *b, const Thing *t) {
 }
 
 // What stands beside slow bodies leaves them first, so that they are registered without it.
-static void tell_thing(Scene *s, Bodies *b, int32_t piece, bool leaves, Thing *t) {
-    name_thing(&s->now, b->count, s->sure, piece, s->pixels, t);
+static void tell_thing(Scene *s, Bodies *b, bool leaves, Thing *t) {
+    name_thing(&s->now, b->count, s->pixels, t);
     bool shared = t->most >= 0 && t->elsewhere >= FEWEST_PIXELS;
     if (leaves != shared) return;
-    show_thing(s, s->sure, piece, t);
     if (shared) leave_slow(s, b, t);
     else if (t->most < 0) move_thing(s, b, t, s->next);
     else if (t->elsewhere == 0) register_whole(s, b, t, s->next);
@@ -207,16 +206,18 @@ static void tell_thing(Scene *s, Bodies *b, int32_t piece, bool leaves, Thing *t
 void scene_move_things(Scene *s, Bodies *b) {
     Surface *now = &s->now;
     ScenePiece *piece = s->piece;
+    int32_t *of = s->sure;
     double cell = now->cell, link = fmax(LINK * s->lengths.extent, cell / REACH);
-    Thing thing = {.shows = s->reached};
     if (s->planes.count == 0 || b->count == 0) return;
     surface_grid(now, REACH * link);
-    find_pieces(s, link, stands_out, s->sure);
-    measure_pieces(s, s->sure, piece);
+    find_pieces(s, link, stands_out, of);
+    measure_pieces(s, of, piece);
     surface_grid(now, cell);
+    find_pieces_before(s, of, of + now->count);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < now->count; i++)
-            if (piece[i].count >= FEWEST_PIXELS && !piece[i].wide) tell_thing(s, b, (int32_t)i, pass == 0, &thing);
+            if (piece[i].count >= FEWEST_PIXELS && !piece[i].wide)
+                tell_thing(s, b, pass == 0, &(Thing){.of = of, .piece = (int32_t)i});
 }
 
 // ---- pieces of bodies
