@@ -14,6 +14,7 @@ static const double DARK = 0.1;          // the sum of colours whose hue counts 
 enum { STARTS = 4 };                     // motions that a thing is tried with
 static const double BADLY = 0.5;         // the fit of a pixel that a motion does not explain
 static const double BETTER = 0.6;        // of the pixels that standing still does not explain, left by a thing's motion
+static const double SLOW = 0.5;          // of the body scale: a slow body moves a thing by less
 
 // Squared difference of two hues. A colour of 1 is `unit` long.
 static double hue_gap2(const real *a, const real *b, double unit) {
@@ -188,9 +189,22 @@ static void register_whole(Scene *s, Bodies *b, const Thing *t, int32_t *labels)
     if (thing_fit(s, t, &trial).sum > thing_fit(s, t, body).sum) *body = trial;
 }
 
-// A thing that stands still beside a slow body, whose motion explains it as well as that of its neighbours.
-static void leave_slow(Scene *s, Bodies *b, const Thing *t) {
-    if (thing_fit(s, t, &STANDING).sum > thing_fit(s, t, &b->list[t->most]).sum) label_thing(&s->now, t, LABEL_STILL);
+// Whether a body hardly moves the thing's middle.
+static bool is_slow(const Scene *s, const Thing *t, const Body *body) {
+    const ScenePiece *p = &s->piece[t->piece];
+    real middle[3], off[3];
+    for (int c = 0; c < 3; c++) middle[c] = (real)(p->middle[c] / (double)p->count);
+    way_difference(body, &STANDING, middle, off);
+    return (double)element_dot(off, off) < squared(SLOW * s->scale);
+}
+
+// A thing that stands still beside a slow body, whose motion explains it as well as that of its neighbours. What slides
+// along itself fits standing still better than its own motion, too: a stripe of a body, or a finger that leaves the
+// picture. So what a fast body has stays.
+static void leave_slow(Scene *s, const Bodies *b, const Thing *t) {
+    const Body *body = &b->list[t->most];
+    if (is_slow(s, t, body) && thing_fit(s, t, &STANDING).sum > thing_fit(s, t, body).sum)
+        label_thing(&s->now, t, LABEL_STILL);
 }
 
 // What stands beside slow bodies leaves them first, so that they are registered without it.

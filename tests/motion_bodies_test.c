@@ -421,20 +421,21 @@ static size_t put_floor(PointCloud *cloud) {
 }
 
 // The outside of an upright box in columns of pixels, which are as high in both frames as the picture has them, and end
-// on the flat top.
-static void put_columns(const double low[3], const double size[3], double rise, PointCloud *cloud) {
+// on the flat top, or where the picture does. hue: the channel of the colour that is bright.
+static void put_columns(const double low[3], const double size[3], double rise, double picture, size_t hue,
+                        PointCloud *cloud) {
     enum { ACROSS = 4, ALONG = 8 };
     const double gap = 0.04, bottom = low[2] + rise, top = bottom + size[2];
     for (int k = 0; k < ACROSS * ALONG; k++) {
         const int x = k % ACROSS, y = k / ACROSS;
         const bool side = x == 0 || y == 0 || x == ACROSS - 1 || y == ALONG - 1;
         const double first = gap * fabs(noise(5, (size_t)k)), rows = ceil((bottom - first) / gap);
-        for (double z = side ? first + gap * rows : top; z < top + gap; z += gap) {
+        for (double z = side ? first + gap * rows : top; z < top + gap && fmin(z, top) < picture; z += gap) {
             const double at[3] = {low[0] + size[0] * x / (ACROSS - 1), low[1] + size[1] * y / (ALONG - 1),
                                   fmin(z, top)};
             for (size_t c = 0; c < 3; c++) {
                 cloud->position[3 * cloud->count + c] = (real)at[c];
-                cloud->colour[3 * cloud->count + c] = (real)(c == 2 ? 0.8 : 0.1);
+                cloud->colour[3 * cloud->count + c] = (real)(c == hue ? 0.2 : 0.05);
             }
             cloud->pixel[cloud->count] = (int32_t)cloud->count;
             cloud->count++;
@@ -452,16 +453,19 @@ static void flag_changes(PointCloud *cloud, const PointCloud *other, double far)
     }
 }
 
-// A tall box of one colour rises by one and a half pixels. Its sides look as before; only its top tells that it moved.
-static void what_slides_along_itself(void **state) {
-    (void)state;
+// A tall box of one colour rises by a pixel and a part. Its sides look as before; only its top tells that it moved.
+// `beside`: with it rises one of another hue, whose top the picture does not have.
+static void see_rise(bool beside) {
     enum { ALL = GROUND + 2000, TOP = 8 };
-    const double low[3] = {0.2, 0.1, 0.1}, size[3] = {0.06, 0.14, 0.36}, rise = 0.06;
+    const double low[3] = {0.2, 0.1, 0.1}, size[3] = {0.06, 0.14, 0.36}, rise = beside ? 0.045 : 0.06;
+    const double other[3] = {0.28, 0.1, 0.1}, picture = 0.4;
     PointCloud past = cloud_make(ALL), now = cloud_make(ALL);
     past.count = put_floor(&past);
     now.count = put_floor(&now);
-    put_columns(low, size, 0, &past);
-    put_columns(low, size, rise, &now);
+    if (beside) put_columns(other, size, 0, picture, 0, &past);
+    if (beside) put_columns(other, size, rise, picture, 0, &now);
+    put_columns(low, size, 0, 1, 2, &past);
+    put_columns(low, size, rise, 1, 2, &now);
     flag_changes(&past, &now, 0.01);
     flag_changes(&now, &past, 0.01);
     MotionField field;
@@ -484,6 +488,16 @@ static void what_slides_along_itself(void **state) {
     motion_field_free(&field);
     point_cloud_free(&now);
     point_cloud_free(&past);
+}
+
+static void what_slides_along_itself(void **state) {
+    (void)state;
+    see_rise(false);
+}
+
+static void what_rises_out_of_the_picture(void **state) {
+    (void)state;
+    see_rise(true);
 }
 
 // A box that slides by a millimetre, and one of another hue that touches it and stands still.
@@ -526,6 +540,7 @@ int main(void) {
         cmocka_unit_test(far_pixels_are_left),
         cmocka_unit_test(pixels_beside_a_body),
         cmocka_unit_test(what_slides_along_itself),
+        cmocka_unit_test(what_rises_out_of_the_picture),
         cmocka_unit_test(what_stands_beside_a_slow_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
