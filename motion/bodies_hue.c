@@ -182,7 +182,7 @@ static void move_thing(Scene *s, Bodies *b, const Thing *t, int32_t *labels) {
     label_thing(&s->now, t, t->label);
 }
 
-// A thing that one body has most of, and nothing else.
+// A thing that one body has most of, and few pixels elsewhere.
 static void register_whole(Scene *s, Bodies *b, const Thing *t, int32_t *labels) {
     Body *body = &b->list[t->most], trial = *body;
     register_thing(s, t, t->most, labels, &trial);
@@ -214,7 +214,7 @@ static void tell_thing(Scene *s, Bodies *b, bool leaves, Thing *t) {
     if (leaves != shared) return;
     if (shared) leave_slow(s, b, t);
     else if (t->most < 0) move_thing(s, b, t, s->next);
-    else if (t->elsewhere == 0) register_whole(s, b, t, s->next);
+    else register_whole(s, b, t, s->next);
 }
 
 void scene_move_things(Scene *s, Bodies *b) {

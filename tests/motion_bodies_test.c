@@ -500,7 +500,17 @@ static void what_rises_out_of_the_picture(void **state) {
     see_rise(true);
 }
 
-// A box that slides by a millimetre, and one of another hue that touches it and stands still.
+// Paints a few pixels of a box on its top, at one corner.
+static void paint_corner(real *x, real *c, double slid) {
+    enum { FEW = 16 };
+    for (size_t i = 0, painted = 0; i < PIXELS && painted < FEW; i++) {
+        if ((double)x[3 * i] > -0.05 || (double)x[3 * i + 1] - slid > -0.05 || (double)x[3 * i + 2] < 0.19) continue;
+        for (size_t d = 0; d < 3; d++) c[3 * i + d] = (real)(d == 1 ? 0.8 : 0.1);
+        painted++;
+    }
+}
+
+// A box that slides by a millimetre, with a mark, and one of another hue that touches it and stands still.
 static void what_stands_beside_a_slow_body(void **state) {
     (void)state;
     enum { ALL = GROUND + 2 * PIXELS };
@@ -513,12 +523,19 @@ static void what_stands_beside_a_slow_body(void **state) {
         memcpy(to[f]->position + 3 * at, from[f]->position, 3 * PIXELS * sizeof *now.position);
         memcpy(to[f]->colour + 3 * at, from[f]->colour, 3 * PIXELS * sizeof *now.colour);
         for (size_t i = at; i < at + PIXELS; i++) to[f]->moving[i] = i % 4 == 0, to[f]->pixel[i] = (int32_t)i;
+        paint_corner(to[f]->position + 3 * at, to[f]->colour + 3 * at, f ? 0 : slow.shift[1]);
         put_thing(&still, PIXELS, false, to[f], at + PIXELS);
     }
     int32_t pixels[ALL];
-    find_bodies(&w.field, &now, &past, 1, pixels);
+    Bodies b = {0};
+    Error err = {0};
+    assert_status_ok(bodies_find(&w.field, LENGTHS, &b, &err), err);
+    assert_status_ok(bodies_register(&w.field, &now, &past, LENGTHS, &b, pixels, &err), err);
+    assert_int_equal(b.count, 1);
+    for (size_t c = 0; c < 3; c++) assert_close(b.list[0].shift[c], slow.shift[c], 0.0001, 0);
     for (size_t i = GROUND; i < ALL; i++)
         if ((double)now.position[3 * i + 2] > 0.016) assert_int_equal(pixels[i], i >= GROUND + PIXELS);
+    bodies_free(&b);
     world_free(&w);
     point_cloud_free(&now);
     point_cloud_free(&past);
