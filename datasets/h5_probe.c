@@ -18,6 +18,7 @@
 // Seconds of processor time, which a busy machine stretches little: a sound file of 8 MB takes .01, one of 100 MB with
 // 3,000 episodes less than 1 of its 26.
 enum { SECONDS_MIN = 2, SECONDS_HERE = 20, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14, WAIT_MILLISECONDS = 50 };
+enum { PATIENCE = 15 }; // seconds of the clock for each of these: a child that waits for a lock uses none
 
 // Elements times bytes; 0 when that is large or unknown.
 static size_t small_bytes(hid_t space, hid_t type) {
@@ -117,6 +118,7 @@ static void be_child(size_t file_bytes, hid_t (*open_again)(const void *), const
     setrlimit(RLIMIT_CPU, &cpu);
     be_deaf();
     be_quiet();
+    alarm((unsigned)(PATIENCE * seconds));
     walk(open_again(owner));
     _exit(write(done, "", 1) == 1 ? 0 : 1);
 }
@@ -155,7 +157,8 @@ static bool was_told_to_end(int state) {
 }
 
 static bool ran_out_of_time(int state) {
-    return WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL);
+    int number = WIFSIGNALED(state) ? WTERMSIG(state) : 0;
+    return number == SIGXCPU || number == SIGKILL || number == SIGALRM;
 }
 
 Status h5_crash_error(const char *name, int state, Error *err) {
