@@ -307,10 +307,10 @@ static void put_motion(const Body *b, MotionField *f, size_t i) {
 }
 
 void bodies_put(const Bodies *b, MotionField *f) {
-    for (size_t i = 0; i < b->points; i++) {
-        f->body[i] = (real)b->body[i];
+    for (size_t i = 0; i < f->count; i++) {
+        if (i < b->points) f->body[i] = (real)b->body[i];
         memset(f->motion + 3 * i, 0, 3 * sizeof *f->motion);
         memset(f->gradient + 9 * i, 0, 9 * sizeof *f->gradient);
-        if (b->body[i] >= 0) put_motion(&b->list[b->body[i]], f, i);
+        if (f->body[i] >= 0 && f->body[i] < (real)b->count) put_motion(&b->list[(size_t)f->body[i]], f, i);
     }
 }

@@ -52,8 +52,8 @@ enum { BODIES_RESTING = 32 }; // at most
 Status bodies_register(const MotionField *field, const PointCloud *now, const PointCloud *past, BodyLengths lengths,
                        Bodies *bodies, int32_t *body, Error *err);
 
-// Gives each of the field's first bodies->points points the number of its body, and its body's motion; -1 and no motion
-// if it has none.
+// Gives each of the field's first bodies->points points the number of its body, or -1, and all points the motion of
+// their body; none to those of no body, or of one at rest, whose numbers begin at bodies->count.
 void bodies_put(const Bodies *bodies, MotionField *field);
 
 #endif

@@ -13,7 +13,7 @@
 enum { SEEN_POINTS = 256 };
 
 size_t motion_seen_points(void) {
-    size_t of_bodies = SEEN_POINTS + MOTION_RESTING_POINTS; // each may have a mirror image
+    size_t of_bodies = SEEN_POINTS + MOTION_BODY_POINTS; // each may have a mirror image
     return 2 * of_bodies + MOTION_STILL_POINTS;
 }
 

@@ -11,10 +11,10 @@
 
 enum { LIGHT_POINTS = 16384 }; // by which a light is searched
 
-// Room for the field's points that stand still and of bodies at rest.
+// Room for the field's points that stand still, and those of bodies that follow.
 typedef struct Chosen {
     size_t count;
-    int32_t point[MOTION_STILL_POINTS + MOTION_RESTING_POINTS];
+    int32_t point[MOTION_STILL_POINTS + MOTION_BODY_POINTS];
 } Chosen;
 
 // All of `count` points, sorted by their keys; NULL if memory is short.
@@ -31,18 +31,29 @@ static void choose_still(const PointCloud *now, const Keyed *sorted, Chosen *out
         if (!(now->moving[sorted[k].index] > 0)) out->point[out->count++] = sorted[k].index;
 }
 
-// Of the first `seen` points, those of the bodies from number `first` on with the smallest keys; of each body the same
-// number at most.
-static void choose_resting(const PointCloud *now, const Keyed *sorted, size_t seen, const int32_t *body, int32_t first,
-                           Chosen *out) {
-    size_t of[BODIES_RESTING] = {0}, bodies = 0;
-    for (size_t i = 0; i < seen; i++) bodies += body[i] >= first && of[body[i] - first]++ == 0;
-    memset(of, 0, sizeof of);
-    for (size_t k = 0; k < now->count; k++) {
+// How many points of the field each of `count` bodies has, of which those that move come first.
+static size_t *count_points(Tape *tape, const Bodies *moving, size_t count) {
+    size_t *have = tape_context(tape, (count + 1) * sizeof *have);
+    for (size_t k = 0; have && k < count; k++) have[k] = 0;
+    for (size_t i = 0; have && i < moving->points; i++)
+        if (moving->body[i] >= 0) have[moving->body[i]]++;
+    return have;
+}
+
+// Of the first `seen` points, those of bodies with the smallest keys, until each body has the same number in the field.
+static Status choose_of_bodies(Tape *tape, const PointCloud *now, const Keyed *sorted, size_t seen, const int32_t *body,
+                               const Bodies *moving, Chosen *out, Error *err) {
+    size_t bodies = moving->count, room = out->count + MOTION_BODY_POINTS;
+    for (size_t i = 0; i < seen; i++)
+        if (body[i] >= 0 && (size_t)body[i] >= bodies) bodies = (size_t)body[i] + 1;
+    size_t *have = count_points(tape, moving, bodies);
+    if (!have) return device_status(tape->device, err);
+    for (size_t k = 0; k < now->count && out->count < room; k++) {
         size_t i = (size_t)sorted[k].index;
-        if (i >= seen || body[i] < first) continue;
-        if (of[body[i] - first]++ < MOTION_RESTING_POINTS / bodies) out->point[out->count++] = sorted[k].index;
+        if (i < seen && body[i] >= 0 && have[body[i]]++ < MOTION_BODY_POINTS / bodies)
+            out->point[out->count++] = sorted[k].index;
     }
+    return STATUS_OK;
 }
 
 // Behind the field's points. Those from number `seen` on are of no body.
@@ -63,11 +74,11 @@ static Status add_chosen(const PointCloud *now, const int32_t *body, size_t seen
     return STATUS_OK;
 }
 
-// Points of bodies at rest, and of what stands still: hidden points too, which leave the frame again. *sorted: all of
-// these points.
-static Status add_resting(Tape *tape, const MotionOptions *o, RandomKey key, const Observation *observation,
-                          PointCloud *now, const int32_t *body, int32_t first, const Keyed **sorted, MotionField *field,
-                          Error *err) {
+// Points of bodies, and of what stands still: hidden points too, which leave the frame again. *sorted: all of these
+// points.
+static Status add_points(Tape *tape, const MotionOptions *o, RandomKey key, const Observation *observation,
+                         PointCloud *now, const int32_t *body, const Bodies *moving, const Keyed **sorted,
+                         MotionField *field, Error *err) {
     Hidden hidden;
     Chosen chosen = {0};
     Status status = hidden_add(tape, 1, &observation, o->crop, o->extent, now, &hidden, err);
@@ -75,8 +86,8 @@ static Status add_resting(Tape *tape, const MotionOptions *o, RandomKey key, con
     *sorted = sort_points(tape, key, now->count);
     if (!*sorted) return device_status(tape->device, err);
     choose_still(now, *sorted, &chosen);
-    choose_resting(now, *sorted, hidden.first, body, first, &chosen);
-    status = add_chosen(now, body, hidden.first, &chosen, field, err);
+    status = choose_of_bodies(tape, now, *sorted, hidden.first, body, moving, &chosen, err);
+    if (status == STATUS_OK) status = add_chosen(now, body, hidden.first, &chosen, field, err);
     now->count = hidden.first;
     return status;
 }
@@ -128,8 +139,7 @@ Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, const O
     Status status = bodies_find(field, lengths, &bodies, err);
     if (status == STATUS_OK) status = bodies_register(field, now, past, lengths, &bodies, body, err);
     for (size_t i = 0; i < now->count && status == STATUS_OK; i++) now->moving[i] = body[i] >= 0;
-    if (status == STATUS_OK)
-        status = add_resting(tape, o, key, observation, now, body, (int32_t)bodies.count, &sorted, field, err);
+    if (status == STATUS_OK) status = add_points(tape, o, key, observation, now, body, &bodies, &sorted, field, err);
     if (status == STATUS_OK) bodies_put(&bodies, field);
     if (status == STATUS_OK) status = mirror_add(observation, now, body, o->extent, field, err);
     if (status == STATUS_OK) status = find_light(tape, observation, now, sorted, &bodies, body, seen->light, err);

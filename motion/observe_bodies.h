@@ -6,13 +6,13 @@
 #include "encoder/unproject.h"
 #include "motion/observe.h"
 
-// Most points of a field that stand still: of no body, and of bodies at rest.
-enum { MOTION_STILL_POINTS = 512, MOTION_RESTING_POINTS = 512 };
+// Most points of a field that stand still, of no body; and most that are added for bodies.
+enum { MOTION_STILL_POINTS = 512, MOTION_BODY_POINTS = 512 };
 
 // Gives each point of a field of the last frame the number and the motion of its body (-1 and 0: it stands still). The
-// frame's flags become those of bodies. Points of that frame that do not move follow, those with the smallest keys: of
-// no body, hidden ones (motion/hidden.h) among them, and of bodies at rest. Mirror images of points of bodies come last
-// (motion/mirror.h). Then a light is searched (motion/light.h).
+// frame's flags become those of bodies. Points of that frame follow, those with the smallest keys: some that do not
+// move, hidden ones (motion/hidden.h) among them, and some of bodies, so that each body has as many. Mirror images of
+// points of bodies come last (motion/mirror.h). Then a light is searched (motion/light.h).
 Status observe_bodies(Tape *tape, const MotionOptions *options, RandomKey key, const Observation *observation,
                       PointCloud *now, const PointCloud *past, MotionSeen *seen, Error *err);
 

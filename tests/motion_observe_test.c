@@ -110,7 +110,12 @@ static void check_ball(int frame) {
     Counts n = count(f, frame + 1);
     assert_true(f->count <= motion_seen_points() && n.ball > 100 && n.floor > 400);
     assert_true(n.floor_moving == 0 && n.ball_still < n.ball / 10);
-    for (size_t i = 0; i < f->count; i++) assert_true(f->body[i] == -1 || f->body[i] == 0);
+    size_t points = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        assert_true(f->body[i] == -1 || f->body[i] == 0);
+        points += f->body[i] == 0 && f->mirrored[i] == 0;
+    }
+    assert_int_equal(points, 512); // of which 256 have a flag; the others follow
     check_motion(f, frame + 1, 0.001); // a hundredth of the motion; pixels are 4 cm apart
     assert_true(check_images(f, frame + 1) > 50);
     forget(&s);
