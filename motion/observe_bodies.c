@@ -11,6 +11,12 @@
 
 enum { LIGHT_POINTS = 16384 }; // by which a light is searched
 
+// Of each point of the last frame.
+typedef struct Labels {
+    int32_t *body; // or -1
+    bool *flagged; // before bodies were found
+} Labels;
+
 // Room for the field's points that stand still, and those of bodies that follow.
 typedef struct Chosen {
     size_t count;
@@ -41,17 +47,19 @@ static size_t *count_points(Tape *tape, const Bodies *moving, size_t count) {
 }
 
 // Of the first `seen` points, those of bodies with the smallest keys, until each body has the same number in the field.
-static Status choose_of_bodies(Tape *tape, const PointCloud *now, const Keyed *sorted, size_t seen, const int32_t *body,
-                               const Bodies *moving, Chosen *out, Error *err) {
-    size_t bodies = moving->count, room = out->count + MOTION_BODY_POINTS;
+// Those with a flag and the smallest keys are there already.
+static Status choose_of_bodies(Tape *tape, const PointCloud *now, const Keyed *sorted, size_t seen,
+                               const Labels *labels, const Bodies *moving, Chosen *out, Error *err) {
+    const int32_t *body = labels->body;
+    size_t bodies = moving->count, room = out->count + MOTION_BODY_POINTS, there = 0;
     for (size_t i = 0; i < seen; i++)
         if (body[i] >= 0 && (size_t)body[i] >= bodies) bodies = (size_t)body[i] + 1;
     size_t *have = count_points(tape, moving, bodies);
     if (!have) return device_status(tape->device, err);
     for (size_t k = 0; k < now->count && out->count < room; k++) {
         size_t i = (size_t)sorted[k].index;
-        if (i < seen && body[i] >= 0 && have[body[i]]++ < MOTION_BODY_POINTS / bodies)
-            out->point[out->count++] = sorted[k].index;
+        if (i >= seen || (labels->flagged[i] && there++ < moving->points) || body[i] < 0) continue;
+        if (have[body[i]]++ < MOTION_BODY_POINTS / bodies) out->point[out->count++] = sorted[k].index;
     }
     return STATUS_OK;
 }
@@ -77,7 +85,7 @@ static Status add_chosen(const PointCloud *now, const int32_t *body, size_t seen
 // Points of bodies, and of what stands still: hidden points too, which leave the frame again. *sorted: all of these
 // points.
 static Status add_points(Tape *tape, const MotionOptions *o, RandomKey key, const Observation *observation,
-                         PointCloud *now, const int32_t *body, const Bodies *moving, const Keyed **sorted,
+                         PointCloud *now, const Labels *labels, const Bodies *moving, const Keyed **sorted,
                          MotionField *field, Error *err) {
     Hidden hidden;
     Chosen chosen = {0};
@@ -86,8 +94,8 @@ static Status add_points(Tape *tape, const MotionOptions *o, RandomKey key, cons
     *sorted = sort_points(tape, key, now->count);
     if (!*sorted) return device_status(tape->device, err);
     choose_still(now, *sorted, &chosen);
-    status = choose_of_bodies(tape, now, *sorted, hidden.first, body, moving, &chosen, err);
-    if (status == STATUS_OK) status = add_chosen(now, body, hidden.first, &chosen, field, err);
+    status = choose_of_bodies(tape, now, *sorted, hidden.first, labels, moving, &chosen, err);
+    if (status == STATUS_OK) status = add_chosen(now, labels->body, hidden.first, &chosen, field, err);
     now->count = hidden.first;
     return status;
 }
@@ -131,15 +139,18 @@ static Status find_light(Tape *tape, const Observation *observation, const Point
 Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, const Observation *observation,
                       PointCloud *now, const PointCloud *past, MotionSeen *seen, Error *err) {
     MotionField *field = &seen->field;
-    int32_t *body = tape_context(tape, (now->count + 1) * sizeof *body); // of each point of the frame
+    Labels labels = {tape_context(tape, (now->count + 1) * sizeof *labels.body),
+                     tape_context(tape, (now->count + 1) * sizeof *labels.flagged)};
+    int32_t *body = labels.body;
     BodyLengths lengths = {o->extent, o->colour_length};
     Bodies bodies = {0};
     const Keyed *sorted = NULL;
-    if (!body) return device_status(tape->device, err);
+    if (!body || !labels.flagged) return device_status(tape->device, err);
+    for (size_t i = 0; i < now->count; i++) labels.flagged[i] = now->moving[i] > 0;
     Status status = bodies_find(field, lengths, &bodies, err);
     if (status == STATUS_OK) status = bodies_register(field, now, past, lengths, &bodies, body, err);
     for (size_t i = 0; i < now->count && status == STATUS_OK; i++) now->moving[i] = body[i] >= 0;
-    if (status == STATUS_OK) status = add_points(tape, o, key, observation, now, body, &bodies, &sorted, field, err);
+    if (status == STATUS_OK) status = add_points(tape, o, key, observation, now, &labels, &bodies, &sorted, field, err);
     if (status == STATUS_OK) bodies_put(&bodies, field);
     if (status == STATUS_OK) status = mirror_add(observation, now, body, o->extent, field, err);
     if (status == STATUS_OK) status = find_light(tape, observation, now, sorted, &bodies, body, seen->light, err);

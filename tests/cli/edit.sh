@@ -8,9 +8,9 @@ expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --episode 2 --steps 2 --thread
 
 # What is there, and edits one by one.
 expect 0 "object 0" "" "$VPD" edit "$in" --show-labels
-expect_words "32 particles and 96 hidden points" "$folder/stdout" "labels count hidden points apart"
+expect_words "32 particles and 256 hidden points" "$folder/stdout" "labels count hidden points apart"
 expect 0 "edits: []" "" "$VPD" edit "$in" --show-history
-expect 0 "; before 300 particles and 255 hidden points; 1 edit (episode" "remove: 32 particles and 96 hidden points of 1 label" "$VPD" edit "$in" --do "remove: {label: object 0}" -o "$folder/a.h5"
+expect 0 "; before 300 particles and 512 hidden points; 1 edit (episode" "remove: 32 particles and 256 hidden points of 1 label" "$VPD" edit "$in" --do "remove: {label: object 0}" -o "$folder/a.h5"
 expect 0 "  - remove: {label: \"object 0\"}" "" "$VPD" edit "$folder/a.h5" --show-history
 "$VPD" edit "$folder/a.h5" --show-labels | grep -q "object 0" && fail "the removed object is still there"
 expect 0 "s for the edits" "" "$VPD" edit -q "$in" --step 2 --do "throw: {moving: true, velocity: [0, 0, 2]}" --time -o "$folder/b.h5"
@@ -29,7 +29,7 @@ rise=$(awk "BEGIN { printf \"%.2f\", $(height "$folder/after" "object 0") - $(he
 [ "$rise" = 0.20 ] || fail "object 0 was driven upwards by 0.2 m, and rose by $rise"
 
 # Bodies that are simulated: as an edit, and from the start of a rollout.
-expect 0 "1 edit (episode" "simulate: 75 particles and 255 hidden points" "$VPD" edit "$in" --do "simulate: {steps: 3, contact: {mu: 0.3}}" -o "$folder/simulated.h5"
+expect 0 "1 edit (episode" "simulate: 75 particles and 512 hidden points" "$VPD" edit "$in" --do "simulate: {steps: 3, contact: {mu: 0.3}}" -o "$folder/simulated.h5"
 expect 0 "driven_steps     3" "" "$VPD" inspect "$folder/simulated.h5"
 expect 0 "  - simulate: {steps: 3, contact: {mu: 0.3}}" "" "$VPD" edit "$folder/simulated.h5" --show-history
 expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$data" --episode 2 --steps 2 --threads 1 --analytic -o "$folder/analytic.h5"
@@ -85,8 +85,8 @@ wrong_edit 'expected edits: --script FILE, or --do "remove: {label: 2}"' "$in"
 wrong_edit "edit needs --output FILE.h5" "$in" --do "remove: {label: 1}"
 wrong_edit 'unknown edit "remov"; did you mean "remove"?' "$in" --do "remov: {label: 1}" -o "$folder/x.h5"
 wrong_edit 'there is no label "9"; the particles have 0 (background), 1 (object 0)' "$in" --do "remove: {label: 9}" -o "$folder/x.h5"
-wrong_edit "the selection takes none of the 300 particles and 255 hidden points;" "$in" --do "remove: {height: {above: 50}}" -o "$folder/x.h5"
-wrong_edit "like: the selection takes none of the 300 particles and 255 hidden points" "$in" --do "recolour: {label: 1, like: {height: {above: 50}}}" -o "$folder/x.h5"
+wrong_edit "the selection takes none of the 300 particles and 512 hidden points;" "$in" --do "remove: {height: {above: 50}}" -o "$folder/x.h5"
+wrong_edit "like: the selection takes none of the 300 particles and 512 hidden points" "$in" --do "recolour: {label: 1, like: {height: {above: 50}}}" -o "$folder/x.h5"
 wrong_edit "--do number 2:1: unknown edit" "$in" --do "remove: {label: 1}" --do "remov: {label: 1}" -o "$folder/x.h5"
 wrong_edit "--do number 2:1: remove: the selection takes none" "$in" --do "remove: {label: 1}" --do "remove: {label: 1}" -o "$folder/x.h5"
 wrong_edit "/dev/null/x.h5" "$in" --do "remove: {label: 1}" -o /dev/null/x.h5

@@ -4,9 +4,9 @@
 out=$folder/out.h5
 
 # More steps than there is video; the defaults; a checkpoint by its file.
-expect 0 "episode 000002 from frame 3, 300 particles and 249 hidden points, 8 steps of 0.04167 s" "averaged weights of step 1" \
+expect 0 "episode 000002 from frame 3, 300 particles and 512 hidden points, 8 steps of 0.04167 s" "averaged weights of step 1" \
   "$VPD" rollout "$run" "$data" --episode 000002 --start 3 --steps 8 -o "$out"
-expect 0 "episode 000002 from frame 1, 300 particles and 255 hidden points, 7 steps" "" "$VPD" rollout -q "$run/checkpoints/step_00000001.h5" "$data" -o "$folder/default.h5"
+expect 0 "episode 000002 from frame 1, 300 particles and 512 hidden points, 7 steps" "" "$VPD" rollout -q "$run/checkpoints/step_00000001.h5" "$data" -o "$folder/default.h5"
 expect 0 "episode 000000 from frame 1" "raw weights of step 1" "$VPD" rollout "$run" "$data" --episode 0 --raw --input-views 0,2 --steps 2 -o "$folder/raw.h5"
 # The data set may be a list. Of a split, episodes that end before the present frame are left out.
 echo data.h5 >"$folder/list.txt"
@@ -34,7 +34,7 @@ grep -q mine "$folder/other/frame_0004.png" || fail "a file among the pictures w
 
 # A rollout that goes on from its file ends where the one that never stopped does.
 expect 0 "*" "" "$VPD" rollout -q "$run" "$data" --episode 000002 --start 3 --steps 3 -o "$folder/three.h5"
-expect 0 "episode 000002 from frame 3, 300 particles and 249 hidden points, 8 steps of 0.04167 s" "" "$VPD" rollout -q "$run" "$folder/three.h5" --steps 5 -o "$folder/eight.h5"
+expect 0 "episode 000002 from frame 3, 300 particles and 512 hidden points, 8 steps of 0.04167 s" "" "$VPD" rollout -q "$run" "$folder/three.h5" --steps 5 -o "$folder/eight.h5"
 expect 0 "*" "" "$VPD" render -q "$folder/eight.h5" --views 0,1,4 --difference -o "$folder/eight"
 diff -r "$folder/png" "$folder/eight" >/dev/null || fail "a rollout that went on from its file looks different"
 
