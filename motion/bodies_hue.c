@@ -217,16 +217,12 @@ static void tell_thing(Scene *s, Bodies *b, bool leaves, Thing *t) {
     else register_whole(s, b, t, s->next);
 }
 
-void scene_move_things(Scene *s, Bodies *b) {
+// of (pixels of both): the piece of each pixel of now; those of before follow.
+static void move_things(Scene *s, Bodies *b, int32_t *of) {
     Surface *now = &s->now;
     ScenePiece *piece = s->piece;
-    int32_t *of = s->sure;
-    double cell = now->cell, link = fmax(LINK * s->lengths.extent, cell / REACH);
-    if (s->planes.count == 0 || b->count == 0) return;
-    surface_grid(now, REACH * link);
-    find_pieces(s, link, stands_out, of);
+    if (b->count == 0) return;
     measure_pieces(s, of, piece);
-    surface_grid(now, cell);
     find_pieces_before(s, of, of + now->count);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < now->count; i++)
@@ -269,15 +265,12 @@ static bool may_follow(const Scene *s, const Bodies *b, int32_t label, const Key
     return moved >= AS_WELL * stood;
 }
 
-void scene_unite(Scene *s, const Bodies *b) {
+// Overwrites the grid's order.
+static void unite(Scene *s, const Bodies *b, const int32_t *of) {
     Surface *now = &s->now;
-    double cell = now->cell, link = fmax(LINK * s->lengths.extent, cell / REACH);
     ScenePiece *piece = s->piece;
-    if (s->planes.count == 0) return;
-    surface_grid(now, REACH * link);
-    find_pieces(s, link, stands_out, s->sure);
     Keyed *items = now->order;
-    size_t count = sort_runs(now, s->sure, items);
+    size_t count = sort_runs(now, of, items);
     find_majorities(now, items, count, piece);
     for (size_t first = 0, last; first < count; first = last) {
         int32_t to = piece[items[first].key >> 32].beside;
@@ -286,6 +279,17 @@ void scene_unite(Scene *s, const Bodies *b) {
             continue;
         for (size_t k = first; k < last; k++) now->label[items[k].index] = to;
     }
+}
+
+void scene_follow_hues(Scene *s, Bodies *b) {
+    Surface *now = &s->now;
+    double cell = now->cell, link = fmax(LINK * s->lengths.extent, cell / REACH);
+    if (s->planes.count == 0) return;
+    surface_grid(now, REACH * link);
+    find_pieces(s, link, stands_out, s->sure);
+    surface_grid(now, cell);
+    move_things(s, b, s->sure);
+    unite(s, b, s->sure);
     surface_grid(now, cell);
 }
 

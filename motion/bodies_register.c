@@ -216,8 +216,7 @@ static void share_out(const MotionField *f, Scene *s, Bodies *b) {
     for (size_t i = 0; i < s->now.count; i++)
         if (s->now.label[i] >= 0 && !is_kept(&b->list[s->now.label[i]])) s->now.label[i] = LABEL_STILL;
     scene_attach(s, b, true);
-    scene_move_things(s, b);
-    scene_unite(s, b);
+    scene_follow_hues(s, b);
     label_points(f, s, b);
 }
 

@@ -102,12 +102,11 @@ void piece_add(ScenePiece *piece, const real *x);
 bool piece_is_far(const ScenePiece *piece, const real *x, double extent);
 // A still pixel that stands out of the planes.
 bool scene_is_free(const Surface *surface, size_t pixel);
-// A piece of one hue, in now, that no body has most of is registered as a whole, with the pixels of before that show
-// it. Where that explains pixels that standing still does not, all of it is a body with this motion.
-void scene_move_things(Scene *scene, Bodies *bodies);
-// Pixels of a piece of one hue, in now, become part of the body that most of them belong to, if its motion explains
-// them half as well as their own.
-void scene_unite(Scene *scene, const Bodies *bodies);
+// Pieces of one hue of what stands out of the planes in now. One that no body has most of is registered as a whole,
+// with the pixels of before that show it: where that explains pixels that standing still does not, all of it is a body
+// with this motion. Then the pixels of each piece become part of the body that most of them belong to, if its motion
+// explains them half as well as their own.
+void scene_follow_hues(Scene *scene, Bodies *bodies);
 // Numbers bodies at rest from `first` on, the largest first: pieces of what stands out of the planes in now and belongs
 // to no body. body: of each pixel of the last frame; others stay.
 void scene_rest(Scene *scene, int32_t first, int32_t *body);
