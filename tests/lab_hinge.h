@@ -35,6 +35,15 @@ static inline double last_angle(const Movie *m) {
 
 #define ACT(more) "controls: [{joint: pin, " more "}]\n"
 
+// A scene that ends with a joint of the post, of which `start` has what is before its own keys, and with a control if
+// that is not "": one of them is wrong.
+static inline void joint_refused(const char *start, const char *keys, const char *control, const char *words) {
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s}}\n%s%s%s", start, keys, *control ? "controls: [" : "", control,
+             *control ? "]\n" : "");
+    movie_refused(text, words);
+}
+
 // Momentum, and angular momentum about the origin, of a frame.
 static inline void momenta(const Movie *m, size_t frame, double out[6]) {
     const SimScene *s = &m->scene;
