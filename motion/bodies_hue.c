@@ -212,9 +212,10 @@ static void tell_thing(Scene *s, Bodies *b, bool leaves, Thing *t) {
     name_thing(&s->now, b->count, s->pixels, t);
     bool shared = t->most >= 0 && t->elsewhere >= FEWEST_PIXELS;
     if (leaves != shared) return;
-    if (shared) leave_slow(s, b, t);
-    else if (t->most < 0) move_thing(s, b, t, s->next);
-    else register_whole(s, b, t, s->next);
+    if (t->most >= 0 && !shared) register_whole(s, b, t, s->next);
+    else if (s->piece[t->piece].wide) return; // it may be a table
+    else if (shared) leave_slow(s, b, t);
+    else move_thing(s, b, t, s->next);
 }
 
 // of (pixels of both): the piece of each pixel of now; those of before follow.
@@ -226,8 +227,7 @@ static void move_things(Scene *s, Bodies *b, int32_t *of) {
     find_pieces_before(s, of, of + now->count);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < now->count; i++)
-            if (piece[i].count >= FEWEST_PIXELS && !piece[i].wide)
-                tell_thing(s, b, pass == 0, &(Thing){.of = of, .piece = (int32_t)i});
+            if (piece[i].count >= FEWEST_PIXELS) tell_thing(s, b, pass == 0, &(Thing){.of = of, .piece = (int32_t)i});
 }
 
 // ---- pieces of bodies

@@ -14,7 +14,7 @@
 
 // Raised with every change by which the same frames and options give other motion, so that motion that training kept
 // in a file is measured anew.
-enum { MOTION_VERSION = 18 };
+enum { MOTION_VERSION = 19 };
 
 typedef struct MotionOptions {
     bool crop;               // ignore points outside the workspace box

@@ -453,6 +453,18 @@ static void flag_changes(PointCloud *cloud, const PointCloud *other, double far)
     }
 }
 
+// The field is of one body, which moved by `shift`, metres.
+static void check_one(const MotionField *field, const PointCloud *now, const PointCloud *past, const double shift[3],
+                      double tolerance, int32_t *pixels) {
+    Bodies b = {0};
+    Error err = {0};
+    assert_status_ok(bodies_find(field, LENGTHS, &b, &err), err);
+    assert_status_ok(bodies_register(field, now, past, LENGTHS, &b, pixels, &err), err);
+    assert_int_equal(b.count, 1);
+    for (size_t c = 0; c < 3; c++) assert_close(b.list[0].shift[c], shift[c], tolerance, 0);
+    bodies_free(&b);
+}
+
 // A tall box of one colour rises by a pixel and a part. Its sides look as before; only its top tells that it moved.
 // `beside`: with it rises one of another hue, whose top the picture does not have.
 static void see_rise(bool beside) {
@@ -478,13 +490,8 @@ static void see_rise(bool beside) {
         for (size_t c = 0; c < 3; c++) field.motion[3 * j + c] = (real)(rise * (c == 2) + 0.01 * noise(3, 3 * j + c));
     }
     int32_t pixels[ALL];
-    Bodies b = {0};
-    assert_status_ok(bodies_find(&field, LENGTHS, &b, &err), err);
-    assert_status_ok(bodies_register(&field, &now, &past, LENGTHS, &b, pixels, &err), err);
-    assert_int_equal(b.count, 1);
-    for (size_t c = 0; c < 3; c++) assert_close(b.list[0].shift[c], c == 2 ? rise : 0, 0.001, 0);
+    check_one(&field, &now, &past, (double[]){0, 0, rise}, 0.001, pixels);
     for (size_t i = 0; i < now.count; i++) assert_int_equal(pixels[i], i < GROUND ? -1 : 0);
-    bodies_free(&b);
     motion_field_free(&field);
     point_cloud_free(&now);
     point_cloud_free(&past);
@@ -527,16 +534,48 @@ static void what_stands_beside_a_slow_body(void **state) {
         put_thing(&still, PIXELS, false, to[f], at + PIXELS);
     }
     int32_t pixels[ALL];
-    Bodies b = {0};
-    Error err = {0};
-    assert_status_ok(bodies_find(&w.field, LENGTHS, &b, &err), err);
-    assert_status_ok(bodies_register(&w.field, &now, &past, LENGTHS, &b, pixels, &err), err);
-    assert_int_equal(b.count, 1);
-    for (size_t c = 0; c < 3; c++) assert_close(b.list[0].shift[c], slow.shift[c], 0.0001, 0);
+    check_one(&w.field, &now, &past, slow.shift, 0.0001, pixels);
     for (size_t i = GROUND; i < ALL; i++)
         if ((double)now.position[3 * i + 2] > 0.016) assert_int_equal(pixels[i], i >= GROUND + PIXELS);
-    bodies_free(&b);
     world_free(&w);
+    point_cloud_free(&now);
+    point_cloud_free(&past);
+}
+
+// A long box that goes across its long side. Its top and its ends look as before, and the field is off along it.
+static void what_is_wide_and_slides_along_itself(void **state) {
+    (void)state;
+    enum { PLATE = 3000, ALL = GROUND + PLATE, POINTS = 30 };
+    Thing plate = {{0, 0, .35}, {.65, .08, .25}, {0}, {0, .04, 0}, {.05, .05, .2}};
+    const double off = 0.04;
+    const size_t axis[] = {1, 1, 1, 1, 1, 1, 0, 2}; // of the sides: those across its way are the largest
+    PointCloud past = cloud_make(ALL), now = cloud_make(ALL), *cloud[2] = {&past, &now};
+    for (size_t f = 0; f < 2; f++) {
+        size_t at = put_floor(cloud[f]);
+        if (f)
+            for (size_t c = 0; c < 3; c++) plate.centre[c] += plate.shift[c];
+        for (size_t i = 0; i < PLATE; i++, at++) {
+            draw(&plate, 20 + (uint32_t)f, 3 * i + axis[i % 8], 0, cloud[f]->position + 3 * at,
+                 cloud[f]->colour + 3 * at);
+            cloud[f]->pixel[at] = (int32_t)at;
+        }
+    }
+    flag_changes(&past, &now, 0.03);
+    flag_changes(&now, &past, 0.03);
+    MotionField field;
+    Error err = {0};
+    assert_status_ok(motion_field_create(POINTS, &field, &err), err);
+    size_t pixel = GROUND;
+    for (size_t j = 0; j < POINTS; j++, pixel += 1 + PLATE / POINTS / 4) {
+        while (!now.moving[pixel]) pixel++;
+        memcpy(field.position + 3 * j, now.position + 3 * pixel, 3 * sizeof *field.position);
+        memcpy(field.colour + 3 * j, now.colour + 3 * pixel, 3 * sizeof *field.colour);
+        for (size_t c = 0; c < 3; c++) field.motion[3 * j + c] = (real)(c == 1 ? plate.shift[c] : off);
+    }
+    int32_t pixels[ALL];
+    check_one(&field, &now, &past, plate.shift, 0.0005, pixels);
+    for (size_t i = 0; i < ALL; i++) assert_int_equal(pixels[i], i < GROUND ? -1 : 0);
+    motion_field_free(&field);
     point_cloud_free(&now);
     point_cloud_free(&past);
 }
@@ -559,6 +598,7 @@ int main(void) {
         cmocka_unit_test(what_slides_along_itself),
         cmocka_unit_test(what_rises_out_of_the_picture),
         cmocka_unit_test(what_stands_beside_a_slow_body),
+        cmocka_unit_test(what_is_wide_and_slides_along_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
