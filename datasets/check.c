@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/sort.h"
 #include "datasets/check_private.h"
+#include "datasets/reach.h"
 #include "datasets/time_unit.h"
 
 #include <math.h>
@@ -187,6 +188,15 @@ static void judge_time_unit(const Dataset *dataset, CheckReport *report) {
     if (doubted) check_add_finding(report, false, "in %d of %d episodes %s", doubted, report->episode_count, doubt);
 }
 
+static Status judge_extent(const Dataset *dataset, CheckReport *report, Error *err) {
+    char doubt[500];
+    Reach reach;
+    Status status = reach_measure(dataset, &reach, err);
+    if (!status && reach_doubt(&reach, reach.extent, dataset_info(dataset)->path, doubt, sizeof doubt))
+        check_add_finding(report, false, "%s", doubt);
+    return status;
+}
+
 // ---- views against each other
 
 static void add_counts(PairStats *sum, const ErrorList *list) {
@@ -360,6 +370,7 @@ static Status check_all(Work *work, const Log *log, Error *err) {
         progress_update(&progress, (size_t)i + 1, NULL);
     }
     judge_time_unit(work->dataset, report);
+    if (!status) status = judge_extent(work->dataset, report, err);
     if (!status) status = collect_pairs(work, err);
     if (!status) status = check_guess(&work->evidence, report, err);
     if (!status) status = check_verdict(work->dataset, &work->evidence, work->where, report, err);

@@ -2,6 +2,7 @@
 // Prepares a training run: memory, lengths, model, initial weights or those to resume from, optimiser, motion cache.
 #include "train/trainer_internal.h"
 
+#include "datasets/reach.h"
 #include "encoder/unproject.h"
 #include "model/lengths.h"
 #include "nn/backend.h"
@@ -89,13 +90,25 @@ Status trainer_check_memory(Trainer *t, Error *err) {
 
 // ---- lengths, model, initial weights, optimiser
 
+static Status warn_of_extent(const Trainer *t, Error *err) {
+    char doubt[500];
+    Reach reach;
+    if (ranks_rank(t->ranks) > 0) return STATUS_OK;
+    Status status = reach_measure(t->data.dataset, &reach, err);
+    if (status == STATUS_OK && reach_doubt(&reach, t->config.data.extent, t->config.data.path, doubt, sizeof doubt))
+        log_warning(t->options->log, "%s", doubt);
+    return status;
+}
+
 static Status observe_data(Trainer *t, double background[3], Error *err) {
     Frames frames[LENGTH_SAMPLES] = {{0}};
     Observation observations[LENGTH_SAMPLES];
     int count = t->data.episode_count < LENGTH_SAMPLES ? t->data.episode_count : LENGTH_SAMPLES;
     Status status = train_data_samples(&t->data, count, frames, err);
     for (int i = 0; i < count && status == STATUS_OK; i++) observations[i] = frames_observation(&frames[i]);
+    bool given = t->config.data.extent > 0;
     if (status == STATUS_OK) status = lengths_derive(&t->config, t->device, (size_t)count, observations, err);
+    if (status == STATUS_OK && !given) status = warn_of_extent(t, err);
     for (int c = 0; c < 3; c++) background[c] = 0;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         real mean[3];
