@@ -19,12 +19,9 @@ enum {
     PAIR_VIEWS_MAX = 100,
     POINTS_MIN = 256,
     POINTS_MAX = 4096,
-    SAMPLE_MAX = 1 << 16,
-    OBJECT_POINTS_MIN = 30,
-    OBJECTS_CHECKED_MAX = 256
+    SAMPLE_MAX = 1 << 16
 };
 #define POINTS_TOTAL 5e6
-#define OBJECT_DISTANCE_MAX 4.0 // in units of the points' spread; a half sphere has 0.7
 
 typedef struct Work {
     const Dataset *dataset;
@@ -34,6 +31,7 @@ typedef struct Work {
     ErrorList times;       // of single cameras at different times
     Evidence evidence;
     WhereLists *where;
+    TurnCounts turns;
     int pair_views; // number of views in pairs: the first ones
     size_t points;  // per pair of images
     Frames frames;
@@ -275,56 +273,6 @@ static Status compare_episode(Work *work, int episode, Error *err) {
     return status;
 }
 
-// ---- masks against known positions
-
-// How far the mean of object k's points lies from its known position, in units of their spread; NaN without enough
-// points.
-static double object_distance(const Frames *frames, int k) {
-    size_t pixels = (size_t)frames->H * (size_t)frames->W, count = 0;
-    double mean[3] = {0}, square = 0, distance = 0;
-    for (size_t at = 0; at < pixels * (size_t)frames->V; at++) {
-        size_t v = at / pixels, i = at % pixels;
-        double point[3];
-        if (frames->mask[at] != k + 1 || !(frames->depth[at] > 0)) continue;
-        camera_unproject_pixel(frames->intrinsics + 9 * v, frames->world_from_camera + 16 * v, frames->W, i,
-                               frames->depth[at], point);
-        for (int c = 0; c < 3; c++) {
-            mean[c] += point[c];
-            square += point[c] * point[c];
-        }
-        count++;
-    }
-    if (count < OBJECT_POINTS_MIN) return NAN;
-    for (int c = 0; c < 3; c++) {
-        mean[c] /= (double)count;
-        square -= (double)count * mean[c] * mean[c];
-        distance += (mean[c] - frames->object_position[3 * k + c]) * (mean[c] - frames->object_position[3 * k + c]);
-    }
-    return sqrt(distance / fmax(square / (double)count, 1e-12));
-}
-
-// For the first frame of an episode. The mean of the visible points differs from the object's centre by about their
-// spread.
-static Status check_objects(Work *work, int episode, Error *err) {
-    const EpisodeInfo *info = dataset_episode(work->dataset, episode);
-    int seen = 0, off = 0;
-    if (!info->has_mask || !info->O || info->O > OBJECTS_CHECKED_MAX) return STATUS_OK;
-    Status status =
-        dataset_read_frames(work->dataset, (FrameRequest){.episode = episode, .count = 1}, &work->frames, err);
-    if (status) return status;
-    for (int k = 0; k < info->O; k++) {
-        double distance = object_distance(&work->frames, k);
-        seen += isfinite(distance);
-        off += distance > OBJECT_DISTANCE_MAX;
-    }
-    if (2 * off > seen)
-        check_add_finding(work->report, true,
-                          "episode %s: %d of %d objects are not at their state/object_position in frame 0; check that "
-                          "mask id k + 1 is object k, that no picture is mirrored, and the cameras",
-                          dataset_episode_label(work->dataset, episode).text, off, seen);
-    return STATUS_OK;
-}
-
 static Status collect_pairs(Work *work, Error *err) {
     CheckReport *report = work->report;
     ErrorList all = {0};
@@ -365,11 +313,12 @@ static Status check_all(Work *work, const Log *log, Error *err) {
     for (int i = 0; !status && i < report->episode_count; i++) {
         status = scan_episode(work, i, err);
         if (!status) status = compare_episode(work, i, err);
-        if (!status) status = check_objects(work, i, err);
+        if (!status) status = check_objects(work->dataset, i, &work->frames, &work->turns, report, err);
         if (!status) judge_values(work->dataset, i, usual_step, report);
         progress_update(&progress, (size_t)i + 1, NULL);
     }
     judge_time_unit(work->dataset, report);
+    check_turns(&work->turns, report);
     if (!status) status = judge_extent(work->dataset, report, err);
     if (!status) status = collect_pairs(work, err);
     if (!status) status = check_guess(&work->evidence, report, err);

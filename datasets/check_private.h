@@ -31,6 +31,18 @@ Status check_colour(const Evidence *evidence, CheckReport *report, Error *err);
 Status check_colour_refutes(const Evidence *evidence, CheckReport *report, bool *refuted, Error *err);
 Status check_clocks(const Evidence *evidence, CheckReport *report, Error *err);
 
+// ---- masks against known poses of objects (check_objects.c)
+
+// Points of objects that the order of the four numbers of state/object_quaternion puts at different places, and how
+// many of them some view sees through: w first, w last.
+typedef struct TurnCounts {
+    size_t points, through[2];
+} TurnCounts;
+// Of one episode, whose frames are read into `frames`. Its turns are added.
+Status check_objects(const Dataset *dataset, int episode, Frames *frames, TurnCounts *turns, CheckReport *report,
+                     Error *err);
+void check_turns(const TurnCounts *turns, CheckReport *report); // of all episodes
+
 // ---- where in the picture errors lie (check_where.c)
 
 typedef struct WhereLists WhereLists;
