@@ -20,7 +20,7 @@ enum {
 };
 #define CHANGED 0.03    // of depth: more than the noise of sensors
 #define USUAL 3.0       // ratio of the extent to where things move (good data: 2.3 at most; those that a box mends: 4)
-#define MARGIN 0.2      // around where things move, of its longest side
+#define MARGIN 0.35     // around where things move, of its longest side
 #define OUTSIDE 0.01    // share of the moving points below, and above
 #define BACKGROUND 0.05 // the same of all points, as of data.extent
 
@@ -157,10 +157,11 @@ bool reach_doubt(const Reach *reach, double extent, const char *path, char *out,
         box[c] = digit * floor((reach->lower[c] - MARGIN * side) / digit);
         box[3 + c] = digit * ceil((reach->upper[c] + MARGIN * side) / digit);
     }
-    snprintf(out, size,
-             "cameras see far beyond where things move (a data.extent of %.3g m, with which all lengths of a model "
-             "grow, for motion within %.2g m), so small motion is lost: train on data with a workspace box, from "
-             "\"vpd data convert %s --box=%.6g,%.6g,%.6g,%.6g,%.6g,%.6g -o BOXED.h5\"",
-             extent, side, path, box[0], box[1], box[2], box[3], box[4], box[5]);
+    snprintf(
+        out, size,
+        "cameras see far beyond where things move: data.extent, with which all lengths of a model grow, is %.3g m, "
+        "and what moves stays within %.2g m. Train on data with a workspace box: \"vpd data convert %s "
+        "--box=%.6g,%.6g,%.6g,%.6g,%.6g,%.6g -o BOXED.h5\" (larger where things at rest beside them matter)",
+        extent, side, path, box[0], box[1], box[2], box[3], box[4], box[5]);
     return true;
 }

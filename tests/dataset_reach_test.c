@@ -70,7 +70,7 @@ static void test_advice(void **state) {
     assert_false(reach_doubt(&reach, 1.6, "a.h5", text, sizeof text));
     assert_false(reach_doubt(&still, 1.6, "a.h5", text, sizeof text));
     assert_true(reach_doubt(&reach, 1.7, "a.h5", text, sizeof text));
-    assert_non_null(strstr(text, "vpd data convert a.h5 --box=-0.35,-0.33,-0.08,0.28,0.29,0.68 -o BOXED.h5"));
+    assert_non_null(strstr(text, "vpd data convert a.h5 --box=-0.43,-0.41,-0.16,0.36,0.37,0.76 -o BOXED.h5"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
