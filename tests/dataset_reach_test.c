@@ -73,10 +73,27 @@ static void test_advice(void **state) {
     assert_non_null(strstr(text, "vpd data convert a.h5 --box=-0.43,-0.41,-0.16,0.36,0.37,0.76 -o BOXED.h5"));
 }
 
+// A box of 8 m around a ball that moves within 1.7 m; one of 2 m is right.
+static void test_check_notes_it(void **state) {
+    (void)state;
+    Scene scene = scene_make(12, 4, 48, 64, 0);
+    scene_finish(&scene);
+    CheckReport report = check_scene(&scene);
+    assert_int_equal(report.note_count, 0);
+    check_report_free(&report);
+    memcpy(scene.bounds, (double[]){-4, -4, -4, 4, 4, 4}, sizeof scene.bounds);
+    report = check_scene(&scene);
+    assert_false(check_report_fails(&report));
+    assert_int_equal(report.note_count, 1);
+    assert_true(mentions(&report, "data.extent, with which all lengths of a model grow, is 8 m"));
+    check_report_free(&report);
+    scene_free(&scene);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(test_where_things_move), TEST(test_noise_does_not_move),
-                                       TEST(test_nothing_known), TEST(test_advice)};
+                                       TEST(test_nothing_known), TEST(test_advice), TEST(test_check_notes_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
