@@ -16,9 +16,9 @@ struct vpd_sim {
     char device_why[DEVICE_WHY_SIZE];
     Sim *sim;
     pthread_mutex_t lock;
-    char *objects, *joints, *sliders; // names
-    SimRun run;                       // of the last rollout
-    bool ran;                         // it has a gradient
+    char *objects, *joints, *sliders, *balls; // names
+    SimRun run;                               // of the last rollout
+    bool ran;                                 // it has a gradient
 };
 
 // ---- open
@@ -61,12 +61,14 @@ static bool list_names(vpd_sim *sim) {
     sim->objects = malloc(1 + scene->object_count * (SCENE_NAME_SIZE + 1));
     sim->joints = malloc(1 + scene->hinges * (SCENE_NAME_SIZE + 1));
     sim->sliders = malloc(1 + scene->sliders * (SCENE_NAME_SIZE + 1));
-    if (!sim->objects || !sim->joints || !sim->sliders) return false;
-    char *at = sim->objects, *joint = sim->joints, *slider = sim->sliders;
-    *at = *joint = *slider = 0;
+    sim->balls = malloc(1 + scene->balls * (SCENE_NAME_SIZE + 1));
+    if (!sim->objects || !sim->joints || !sim->sliders || !sim->balls) return false;
+    char *at = sim->objects, *joint = sim->joints, *slider = sim->sliders, *ball = sim->balls;
+    *at = *joint = *slider = *ball = 0;
     for (size_t i = 0; i < scene->object_count; i++) at = stpcpy(stpcpy(at, scene->objects[i].name), "\n");
     for (size_t i = 0; i < scene->hinges; i++) joint = stpcpy(stpcpy(joint, scene->hinge[i].name), "\n");
     for (size_t i = 0; i < scene->sliders; i++) slider = stpcpy(stpcpy(slider, scene->slider[i].name), "\n");
+    for (size_t i = 0; i < scene->balls; i++) ball = stpcpy(stpcpy(ball, scene->ball[i].name), "\n");
     return true;
 }
 
@@ -96,6 +98,7 @@ void vpd_sim_close(vpd_sim *sim) {
     free(sim->objects);
     free(sim->joints);
     free(sim->sliders);
+    free(sim->balls);
     free(sim);
 }
 
@@ -142,6 +145,7 @@ vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *
                            .objects = sim->objects,
                            .joints = sim->joints,
                            .sliders = sim->sliders,
+                           .balls = sim->balls,
                            .device = sim->device ? sim->device->name : "cpu",
                            .device_why = sim->device_why};
     return api_result(STATUS_OK, &e, err);

@@ -382,6 +382,7 @@ typedef struct vpd_sim_facts {
     const char *device_why; // why "auto" took the CPU although there is a GPU back end; else ""
     const char *joints;     // names of the hinges among them, one a line: the last rows of "torque", "hinge.k_e", ..
     const char *sliders;    // names of the sliders, one a line: the first rows of "thrust", "slide.k_e", ..
+    const char *balls;      // names of the ball joints that resist turning, one a line: the rows of "socket.k_e", ..
 } vpd_sim_facts;
 
 vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *err);

@@ -76,18 +76,19 @@ static Status tell_run(const CommandLine *line, const char *out, const SimScene 
     if (m->rigids) snprintf(rigid, sizeof rigid, "%zu rigid bod%s, ", m->rigids, m->rigids == 1 ? "y" : "ies");
     if (worst->object)
         snprintf(inside, sizeof inside, ", %s up to %.2g m inside another object", worst->object->name, worst->deep);
-    if (worst->hinge)
-        snprintf(beyond, sizeof beyond, ", joint %s up to %.2g degrees beyond its limits", worst->hinge->name,
+    if (worst->turning)
+        snprintf(beyond, sizeof beyond, ", joint %s up to %.2g degrees beyond its limits", worst->turning->name,
                  worst->beyond);
     if (worst->slider)
         snprintf(beyond_m, sizeof beyond_m, ", joint %s up to %.2g m beyond its limits", worst->slider->name,
                  worst->beyond_m);
-    json_t *object = json_pack("{s:[s] s:I s:I s:I s:I s:I s:I s:I s:o s:o s:o s:o s:o}", "written", out, "particles",
-                               (json_int_t)m->particles, "springs", (json_int_t)m->springs, "tets", (json_int_t)m->tets,
-                               "hinges", (json_int_t)m->hinges, "slides", (json_int_t)m->slides, "rigids",
-                               (json_int_t)m->rigids, "frames", (json_int_t)r->steps, "time_step", json_finite(m->dt),
-                               "frame_time", json_finite(scene->frame_time), "inside", json_finite(worst->deep),
-                               "beyond", json_finite(worst->beyond), "beyond_m", json_finite(worst->beyond_m));
+    json_t *object =
+        json_pack("{s:[s] s:I s:I s:I s:I s:I s:I s:I s:I s:o s:o s:o s:o s:o}", "written", out, "particles",
+                  (json_int_t)m->particles, "springs", (json_int_t)m->springs, "tets", (json_int_t)m->tets, "hinges",
+                  (json_int_t)m->hinges, "slides", (json_int_t)m->slides, "sockets", (json_int_t)m->sockets, "rigids",
+                  (json_int_t)m->rigids, "frames", (json_int_t)r->steps, "time_step", json_finite(m->dt), "frame_time",
+                  json_finite(scene->frame_time), "inside", json_finite(worst->deep), "beyond",
+                  json_finite(worst->beyond), "beyond_m", json_finite(worst->beyond_m));
     return result_tell(line, object, RESULT_STDOUT, err,
                        "%s: %zu particles, %zu springs, %zu tetrahedra, %s%zu frames of %ld steps of %.4g s%s%s%s", out,
                        m->particles, m->springs, m->tets, rigid, r->steps, scene->substeps, m->dt, inside, beyond,

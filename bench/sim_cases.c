@@ -64,6 +64,16 @@ static Status stops(SimScene *s, Error *err) {
     return status;
 }
 
+// A lattice of 4 x 4 particles a layer.
+static void place_lattice(SimScene *s) {
+    for (size_t i = 0; i < s->model.scenes * s->model.particles; i++) {
+        const size_t at[] = {i % 4, i / 4 % 4, i / 16};
+        for (size_t c = 0; c < 3; c++) s->values.of[SIM_POSITION][3 * i + c] = 0.1 * (double)at[c];
+    }
+    sim_scene_fill(s, SIM_MASS, 0.01);
+    shake_state(s, 0.02, 0.5);
+}
+
 // Between the particles of two lattices; some have passed their limits.
 static Status slides(SimScene *s, Error *err) {
     static const double middle[] = {20, 0.05, 0, -0.05, 0.05, 30, 0.1, 0.05, 0.1},
@@ -75,15 +85,31 @@ static Status slides(SimScene *s, Error *err) {
         static const size_t corner[] = {0, 7, 13, 22};
         s->slide[i] = (int32_t)((i / 4 + corner[i % 4]) % counts.particles);
     }
-    for (size_t i = 0; i < counts.scenes * counts.particles; i++) {
-        const size_t at[] = {i % 4, i / 4 % 4, i / 16};
-        for (size_t c = 0; c < 3; c++) s->values.of[SIM_POSITION][3 * i + c] = 0.1 * (double)at[c];
-    }
-    sim_scene_fill(s, SIM_MASS, 0.01);
-    shake_state(s, 0.02, 0.5);
+    place_lattice(s);
     for (SimValue v = SIM_SLIDE_KE; v <= SIM_SLIDE_KF; v++) {
         sim_scene_fill(s, v, middle[v - SIM_SLIDE_KE]);
         shake(s, v, around[v - SIM_SLIDE_KE]);
+    }
+    return STATUS_OK;
+}
+
+// Of two lattices too: frames that are turned against each other by any angle. Some have passed their limits, and
+// friction holds some; more than a chunk of them.
+static Status sockets(SimScene *s, Error *err) {
+    static const double middle[] = {2e-3, 1e-4, 1.2, 3e-3, 1e-3, 2e-3, 4e-4},
+                        around[] = {1e-3, 5e-5, 0.8, 2e-3, 9e-4, 1.9e-3, 3e-4};
+    const SimModel counts = {.scenes = 2, .particles = 40, .sockets = 70, .dt = 1e-4};
+    Status status = sim_scene_allocate(s, &counts, err);
+    if (status != STATUS_OK) return status;
+    for (size_t i = 0; i < 6 * counts.sockets; i++) {
+        static const size_t corner[] = {0, 1, 4, 21, 37, 22}, other[] = {0, 17, 5, 6, 3, 11};
+        const size_t *of = i / 6 % 2 ? corner : other;
+        s->socket[i] = (int32_t)((i / 6 + of[i % 6]) % counts.particles);
+    }
+    place_lattice(s);
+    for (SimValue v = SIM_SOCKET_KE; v <= SIM_SOCKET_KF; v++) {
+        sim_scene_fill(s, v, middle[v - SIM_SOCKET_KE]);
+        shake(s, v, around[v - SIM_SOCKET_KE]);
     }
     return STATUS_OK;
 }
@@ -237,6 +263,8 @@ const SimCase sim_cases[] = {
     {"stops, many steps", stops, 30, 10, 6, 0, {1e-3, 1e-11}},
     {"slides", slides, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"slides, many steps", slides, 30, 10, 6, 0, {1e-3, 1e-11}},
+    {"sockets", sockets, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"sockets, many steps", sockets, 30, 10, 6, 0, {1e-3, 1e-11}},
     {"contact, sliding", sliding, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"contact, holding", holding, 1, 1, 1, 0, {1e-5, 1e-13}},
     {"beam with controls", tets, 60, 20, 12, 0, {1e-3, 1e-11}},

@@ -20,6 +20,7 @@ Status sim_scene_allocate(SimScene *s, const SimModel *counts, Error *err) {
     s->model.tet = s->tet = zeroed(&s->memory, 4 * counts->tets, sizeof(int32_t), &ok);
     s->model.hinge = s->hinge = zeroed(&s->memory, 4 * counts->hinges, sizeof(int32_t), &ok);
     s->model.slide = s->slide = zeroed(&s->memory, 4 * counts->slides, sizeof(int32_t), &ok);
+    s->model.socket = s->socket = zeroed(&s->memory, 6 * counts->sockets, sizeof(int32_t), &ok);
     s->model.fixed = s->fixed = zeroed(&s->memory, counts->particles, 1, &ok);
     s->model.plane = s->plane = zeroed(&s->memory, counts->planes, sizeof(SimPlane), &ok);
     s->model.contacts = s->contact = zeroed(&s->memory, counts->materials, sizeof(SimMaterial), &ok);
@@ -44,6 +45,7 @@ Status sim_scene_repeat(const SimScene *one, size_t scenes, SimScene *out, Error
     memcpy(out->tet, one->tet, 4 * counts.tets * sizeof *out->tet);
     memcpy(out->hinge, one->hinge, 4 * counts.hinges * sizeof *out->hinge);
     memcpy(out->slide, one->slide, 4 * counts.slides * sizeof *out->slide);
+    memcpy(out->socket, one->socket, 6 * counts.sockets * sizeof *out->socket);
     memcpy(out->fixed, one->fixed, counts.particles);
     memcpy(out->plane, one->plane, counts.planes * sizeof *out->plane);
     memcpy(out->contact, one->contact, counts.materials * sizeof *out->contact);

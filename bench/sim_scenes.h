@@ -11,7 +11,7 @@ typedef struct SimScene {
     Arena memory;
     SimModel model;
     SimValues values; // all parameters of the model, and SIM_POSITION, SIM_VELOCITY
-    int32_t *spring, *tet, *hinge, *slide;
+    int32_t *spring, *tet, *hinge, *slide, *socket;
     uint8_t *fixed;
     SimPlane *plane;
     SimMaterial *contact;

@@ -243,7 +243,8 @@ static bool same_model(const SimScene *a, const SimScene *b) {
            same_bytes(m->spring, n->spring, 2 * m->springs * sizeof *m->spring) &&
            same_bytes(m->tet, n->tet, 4 * m->tets * sizeof *m->tet) &&
            same_bytes(m->hinge, n->hinge, 4 * m->hinges * sizeof *m->hinge) && m->slides == n->slides &&
-           same_bytes(m->slide, n->slide, 4 * m->slides * sizeof *m->slide) &&
+           same_bytes(m->slide, n->slide, 4 * m->slides * sizeof *m->slide) && m->sockets == n->sockets &&
+           same_bytes(m->socket, n->socket, 6 * m->sockets * sizeof *m->socket) &&
            same_bytes(m->face, n->face, 3 * m->faces * sizeof *m->face) && m->rigids == n->rigids &&
            same_bytes(m->rigid, n->rigid, m->rigids ? m->particles * sizeof *m->rigid : 0) &&
            !differ(m->inertia, n->inertia, m->rigids ? m->particles : 0, SHARES) &&

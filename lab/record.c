@@ -63,7 +63,14 @@ static void note_limits(const SimScene *scene, const double *position, RecordWor
         const double low = of[SIM_HINGE_LOW][row], high = of[SIM_HINGE_HIGH][row];
         const double from = rest_hinge(position, scene->model.hinge + 4 * row).angle - (low + high) / 2;
         const double beyond = (fabs(remainder(from, 2 * M_PI)) - (high - low) / 2) * 180 / M_PI;
-        if (beyond > worst->beyond) worst->hinge = scene->hinge + h, worst->beyond = beyond;
+        if (beyond > worst->beyond) worst->turning = scene->hinge + h, worst->beyond = beyond;
+    }
+    for (size_t b = 0; b < scene->balls; b++) {
+        const size_t row = scene->ball[b].row;
+        const double swing = rest_socket(position, scene->model.socket + 6 * row).swing;
+        const double beyond = (swing - of[SIM_SOCKET_HIGH][row]) * 180 / M_PI;
+        if (of[SIM_SOCKET_STOP_KE][row] > 0 && beyond > worst->beyond)
+            worst->turning = scene->ball + b, worst->beyond = beyond;
     }
     for (size_t s = 0; s < scene->sliders; s++) {
         const size_t row = scene->slider[s].row;
@@ -78,7 +85,7 @@ static void note_limits(const SimScene *scene, const double *position, RecordWor
 static Status open_probe(const SimScene *scene, SimPrecision precision, Sim **out, Error *err) {
     const SimOptions options = {.precision = precision, .threads = 1};
     SimModel model = scene->model;
-    model.springs = model.tets = model.hinges = model.slides = 0;
+    model.springs = model.tets = model.hinges = model.slides = model.sockets = 0;
     Status status = sim_open(&model, &options, out, err);
     return status == STATUS_OK ? sim_set(*out, &scene->values, err) : status;
 }

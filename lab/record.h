@@ -7,12 +7,12 @@
 #include "lab/scene.h"
 
 // The object whose particles or edges are deepest inside another one, in metres and as a share of the mean distance
-// between them; NULL: none is inside another. The hinge and the slider that are farthest beyond a limit, in degrees and
-// in metres; NULL: none is.
+// between them; NULL: none is inside another. The hinge or ball joint that is farthest beyond a limit, in degrees, and
+// the slider, in metres; NULL: none is.
 typedef struct RecordWorst {
     const SceneObject *object;
     double deep, share;
-    const SceneAxis *hinge, *slider;
+    const SceneAxis *turning, *slider;
     double beyond, beyond_m;
 } RecordWorst;
 

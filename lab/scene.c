@@ -209,6 +209,7 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     free(head.hinge);
     free(head.slider);
     free(head.hold);
+    free(head.ball);
     free(head.joined);
     return status;
 }
@@ -242,14 +243,15 @@ Status scene_read(const char *path, SimScene *out, Error *err) {
 
 void scene_free(SimScene *scene) {
     const SimModel *m = &scene->model;
-    const void *const arrays[] = {m->fixed,    m->material, m->spring, m->tet,   m->hinge,   m->slide, m->plane,
-                                  m->contacts, m->face,     m->body,   m->rigid, m->inertia, m->joined};
+    const void *const arrays[] = {m->fixed, m->material, m->spring, m->tet,  m->hinge, m->slide,   m->socket,
+                                  m->plane, m->contacts, m->face,   m->body, m->rigid, m->inertia, m->joined};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)arrays[i]);
     for (int v = 0; v < SIM_VALUES; v++) free(scene->values.of[v]);
     free(scene->objects);
     free(scene->face);
     free(scene->hinge);
     free(scene->slider);
+    free(scene->ball);
     free(scene->picture.light);
     free(scene->picture.camera);
     free(scene->path);

@@ -29,10 +29,10 @@ static inline size_t scene_own_particles(const SceneObject *object) { return obj
 size_t scene_value_rows(const SceneObject *object, SimValue value, size_t *first);
 
 // A joint that is a hinge, whose angle grows as its second object turns about the axis, or a slider, whose position
-// grows as that moves along the axis.
+// grows as that moves along the axis; or a ball joint that resists turning.
 typedef struct SceneAxis {
     char name[SCENE_NAME_SIZE];
-    size_t row; // of the model's hinges, or slides
+    size_t row; // of the model's hinges, slides or sockets
 } SceneAxis;
 
 typedef struct SceneCamera {
@@ -67,7 +67,8 @@ typedef struct SimScene {
     size_t joint_springs; // the last springs of the model, which belong to no object
     SceneAxis *hinge;     // (hinges) of joints, which are the model's last
     SceneAxis *slider;    // (sliders) whose positions are the model's first slides
-    size_t hinges, sliders;
+    SceneAxis *ball;      // (balls) which are the model's sockets
+    size_t hinges, sliders, balls;
     ScenePicture picture;
     SimPrecision precision;
     bool has_precision; // the file says it

@@ -38,6 +38,7 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
     m->springs += head->tie_count;
     m->hinges += head->hinge_count;
     m->slides += head->slider_count + head->hold_count;
+    m->sockets += head->ball_count;
     if (m->particles <= MESH_ITEMS_MAX && m->springs <= MESH_ITEMS_MAX && m->tets <= MESH_ITEMS_MAX) return STATUS_OK;
     return argument_error(reader, head->objects, "objects: more than %d particles, springs or tetrahedra",
                           MESH_ITEMS_MAX);
@@ -73,6 +74,7 @@ static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
     m->tet = allocate(m->tets, 4 * sizeof *m->tet, &good);
     m->hinge = allocate(m->hinges, 4 * sizeof *m->hinge, &good);
     m->slide = allocate(m->slides, 4 * sizeof *m->slide, &good);
+    m->socket = allocate(m->sockets, 6 * sizeof *m->socket, &good);
     m->rigid = m->rigids ? allocate(m->particles, sizeof *m->rigid, &good) : NULL;
     m->inertia = m->rigids ? allocate(m->particles, sizeof *m->inertia, &good) : NULL;
     m->contacts = allocate(m->materials, sizeof *m->contacts, &good);
@@ -200,14 +202,14 @@ static void fill_stop(SimScene *scene, const SceneFree *turn, size_t hinge, cons
     of[SIM_HINGE_KF][hinge] = turn->k_f;
 }
 
-static void find_corners(const SimScene *scene, const size_t part[4], const int32_t point[4], int32_t v[4]) {
-    for (int j = 0; j < 4; j++) v[j] = (int32_t)scene->objects[part[j]].particle + point[j];
+static void find_corners(const SimScene *scene, const SceneFree *of, int corners, int32_t *v) {
+    for (int j = 0; j < corners; j++) v[j] = (int32_t)scene->objects[of->part[j]].particle + of->point[j];
 }
 
 // Its forces are length k_e angle d_i (sim/hinge.h), and its torque is to be stiffness angle.
 static void fill_turn(SimScene *scene, const SceneFree *turn, size_t hinge, SceneAxis *out) {
     int32_t v[4];
-    find_corners(scene, turn->part, turn->point, v);
+    find_corners(scene, turn, 4, v);
     const double length = rest_edge(scene->values.of[SIM_REST], v[2], v[3], NULL);
     fill_hinge(scene, &(Stiffness){turn->stiffness / length, turn->damping / length}, hinge, v);
     scene->values.of[SIM_HINGE_ANGLE][hinge] = turn->rest * M_PI / 180; // 0 is the start
@@ -219,7 +221,7 @@ static void fill_turn(SimScene *scene, const SceneFree *turn, size_t hinge, Scen
 static void fill_slide(SimScene *scene, const SceneFree *along, size_t slide) {
     double *const *of = scene->values.of;
     int32_t *v = (int32_t *)scene->model.slide + 4 * slide;
-    find_corners(scene, along->part, along->point, v);
+    find_corners(scene, along, 4, v);
     of[SIM_SLIDE_KE][slide] = along->stiffness;
     of[SIM_SLIDE_KD][slide] = along->damping;
     of[SIM_SLIDE_POSITION][slide] = along->name ? along->rest : rest_slide(of[SIM_REST], v).position;
@@ -240,6 +242,40 @@ static void fill_sliders(SimScene *scene, const SceneHead *head) {
     for (size_t k = 0; k < head->hold_count; k++) fill_slide(scene, head->hold + k, scene->sliders + k);
 }
 
+// Across an axis, the least of an object's moments of inertia over its mass.
+static double least_gyration(const SimScene *scene, const SceneObject *object, const double at[3], const double axis[3],
+                             const double side[3]) {
+    double other[3], middle[3];
+    vector_cross(axis, side, other);
+    for (int c = 0; c < 3; c++) middle[c] = (side[c] + other[c]) / sqrt(2);
+    const double a = gyration(scene, object, at, side), b = gyration(scene, object, at, other);
+    return (a + b) / 2 - hypot((a - b) / 2, gyration(scene, object, at, middle) - (a + b) / 2);
+}
+
+// Its limit is as stiff as that of a hinge would be about the axis across it about which either object turns most
+// easily.
+static void fill_ball(SimScene *scene, const SceneFree *ball, size_t socket, SceneAxis *out) {
+    double *const *of = scene->values.of, *rest = of[SIM_REST], axis[3], side[3], least = INFINITY;
+    int32_t *v = (int32_t *)scene->model.socket + 6 * socket;
+    find_corners(scene, ball, 6, v);
+    rest_edge(rest, v[0], v[1], axis);
+    rest_edge(rest, v[0], v[2], side);
+    for (int j = 0; j < 2; j++) {
+        const SceneObject *object = scene->objects + ball->part[3 * j];
+        if (!scene->model.fixed[object->particle])
+            least = fmin(least, least_gyration(scene, object, rest + 3 * v[0], axis, side));
+    }
+    of[SIM_SOCKET_KE][socket] = ball->stiffness;
+    of[SIM_SOCKET_KD][socket] = ball->damping;
+    of[SIM_SOCKET_HIGH][socket] = ball->limits[1] * M_PI / 180;
+    of[SIM_SOCKET_STOP_KE][socket] = ball->stop.k_e * least;
+    of[SIM_SOCKET_STOP_KD][socket] = ball->stop.k_d * least;
+    of[SIM_SOCKET_FRICTION][socket] = ball->friction;
+    of[SIM_SOCKET_KF][socket] = ball->k_f;
+    strcpy(out->name, ball->name);
+    out->row = socket;
+}
+
 // Behind the springs and hinges of all objects. Objects that are joined do not meet.
 static Status fill_joints(const ArgumentReader *reader, const SceneHead *head) {
     SimScene *scene = head->scene;
@@ -252,11 +288,14 @@ static Status fill_joints(const ArgumentReader *reader, const SceneHead *head) {
     }
     scene->hinge = allocate(head->hinge_count, sizeof *scene->hinge, &good);
     scene->slider = allocate(head->slider_count, sizeof *scene->slider, &good);
+    scene->ball = allocate(head->ball_count, sizeof *scene->ball, &good);
     scene->hinges = good ? head->hinge_count : 0;
+    scene->balls = good ? head->ball_count : 0;
     scene->sliders = good ? head->slider_count : 0;
     for (size_t k = 0; k < scene->hinges; k++)
         fill_turn(scene, head->hinge + k, scene->model.hinges - scene->hinges + k, scene->hinge + k);
     if (good) fill_sliders(scene, head);
+    for (size_t k = 0; k < scene->balls; k++) fill_ball(scene, head->ball + k, k, scene->ball + k);
     int32_t *joined = allocate(head->joint_count, sizeof *head->joined, &good);
     if (good && head->joint_count) memcpy(joined, head->joined, head->joint_count * sizeof *head->joined);
     scene->model.joined = joined;

@@ -79,11 +79,12 @@ typedef struct SceneTie {
     Stiffness springs;
 } SceneTie;
 
-// The angle of a joint that is a hinge, or the position of one that is a slider; or a slide that holds a slider.
+// The angle of a joint that is a hinge, the position of one that is a slider, or how one that is a ball turns; or a
+// slide that holds a slider.
 typedef struct SceneFree {
     const char *name; // NULL: it holds
-    size_t part[4];
-    int32_t point[4];                // vertices of the parts' meshes, as in SimModel.hinge or SimModel.slide
+    size_t part[6];
+    int32_t point[6]; // vertices of the parts' meshes, as in SimModel.hinge, SimModel.slide or SimModel.socket
     double stiffness, damping, rest; // N m/rad, N m s/rad, degrees; or N/m, N s/m, m, from the start
     double limits[2], friction, k_f; // degrees, N m, N m s/rad; or m, N, N s/m
     Stiffness stop;                  // of the joint's springs; 0 without limits
@@ -106,13 +107,13 @@ typedef struct SceneHead {
     SceneControl *control;
     size_t control_count;
     SceneTie *tie;
-    SceneFree *hinge, *slider, *hold;
+    SceneFree *hinge, *slider, *hold, *ball;
     int32_t (*joined)[2]; // the parts of each joint
-    size_t tie_count, hinge_count, slider_count, hold_count, joint_count;
+    size_t tie_count, hinge_count, slider_count, hold_count, ball_count, joint_count;
 } SceneHead;
 
-// Adds the points of joints to the meshes of rigid parts, and lists their springs, hinges and slides. Before
-// scene_fill.
+// Adds the points of joints to the meshes of rigid parts, and lists their springs, hinges, slides and sockets.
+// Before scene_fill.
 Status scene_read_joints(const ArgumentReader *reader, SceneHead *head);
 
 // Makes and fills the arrays of the scene's model and values.

@@ -5,6 +5,7 @@
 // together. A hinge also has an angle, that of a bending element (sim/hinge.h): from each end of its axis, a point of
 // one of the objects each, an arm of that object goes out, opposite ways at the start. On either object its forces are
 // a pure couple about the axis.
+// A ball joint that resists turning has a frame of three points in either object besides (sim/socket.h).
 // A slider has no springs but slides (sim/slide.h), whose axes are those of a frame in the first object: one for a
 // point of the second along the axis, which is the slider's position, and six that hold three of its points across.
 #include "lab/scene_file.h"
@@ -15,8 +16,9 @@
 
 #define FAR 1e6
 #define TURN_MOST 340.0 // degrees between limits: each can be passed by ten
-#define SLOW 1.0        // degrees/s from which friction is whole, where k_f is not given
-#define SLOW_WAY 1e-3   // m/s
+#define SWING_MOST 170.0
+#define SLOW 1.0      // degrees/s from which friction is whole, where k_f is not given
+#define SLOW_WAY 1e-3 // m/s
 enum { CORNERS = 4, POINTS_MAX = 3, HOLDS = 6 };
 static const double RADIUS = 0.1, FAR_AWAY = 100; // of the larger object's extent
 
@@ -69,7 +71,9 @@ static double extent_of(const Mesh *mesh) {
 
 static bool is_free(const Joint *joint) { return joint->kind == HINGE || joint->kind == SLIDER; }
 
-// The first key of a joint that is for hinges and sliders; NULL: it has none.
+static bool has_cone(const Joint *joint) { return joint->kind == BALL && joint->has_limits; }
+
+// The first key of a joint about what it leaves free; NULL: it has none.
 static const char *what_moves(const Joint *joint) {
     return joint->has_stiffness  ? "stiffness"
            : joint->has_damping  ? "damping"
@@ -86,8 +90,13 @@ static Status check_stop(const ArgumentReader *reader, const Joint *joint) {
     if (low > high) return argument_error(reader, node, "limits: expected [low, high], found %g above %g", low, high);
     if (low > 0 || high < 0)
         return argument_error(reader, node, "limits: %s are from the pose at the start, which %g to %g %s leave out",
-                              joint->kind == HINGE ? "angles" : "positions", low, high,
-                              joint->kind == HINGE ? "degrees" : "m");
+                              joint->kind == SLIDER ? "positions" : "angles", low, high,
+                              joint->kind == SLIDER ? "m" : "degrees");
+    if (has_cone(joint) && low < 0)
+        return argument_error(reader, node, "limits: a ball joint swings by 0 degrees or more: expected [0, high]");
+    if (has_cone(joint) && high > SWING_MOST)
+        return argument_error(reader, node, "limits: expected at most %g degrees of a ball joint, found %g", SWING_MOST,
+                              high);
     if (joint->kind == HINGE && high - low > TURN_MOST)
         return argument_error(reader, node, "limits: expected at most %g degrees between them, found %g", TURN_MOST,
                               high - low);
@@ -99,8 +108,10 @@ static Status check_stop(const ArgumentReader *reader, const Joint *joint) {
 static Status check_kind(const ArgumentReader *reader, const SceneHead *head, Joint *joint) {
     const Part *of[2] = {head->part + joint->part[0], head->part + joint->part[1]};
     const double length = sqrt(vector_dot(joint->axis, joint->axis));
-    if (joint->has_axis != is_free(joint))
-        return argument_error(reader, joint->node, "%s: hinges and sliders have an axis, other joints have none",
+    const bool has_axis = is_free(joint) || has_cone(joint);
+    if (joint->has_axis != has_axis)
+        return argument_error(reader, joint->node,
+                              "%s: hinges, sliders and ball joints with limits have an axis, other joints have none",
                               joint->node->key);
     const char *moving = what_moves(joint);
     if (joint->has_angle && joint->kind != HINGE)
@@ -108,12 +119,14 @@ static Status check_kind(const ArgumentReader *reader, const SceneHead *head, Jo
     if (joint->has_position && joint->kind != SLIDER)
         return argument_error(reader, yaml_tree_find(joint->node, "position"),
                               "position: only a slider has a position");
-    if (!is_free(joint) && moving)
-        return argument_error(reader, yaml_tree_find(joint->node, moving), "%s: only hinges and sliders have it",
-                              moving);
-    if (is_free(joint) && !(length > 0))
+    if (joint->kind == WELD && moving)
+        return argument_error(reader, yaml_tree_find(joint->node, moving), "%s: a weld leaves nothing free", moving);
+    if (moving && !is_solid(of[0]))
+        return argument_error(reader, yaml_tree_find(joint->node, moving),
+                              "%s: only joints between two rigid solids have it", moving);
+    if (has_axis && !(length > 0))
         return argument_error(reader, joint->node, "axis: expected a vector of non-zero length");
-    for (int c = 0; c < 3 && is_free(joint); c++) joint->axis[c] /= length;
+    for (int c = 0; c < 3 && has_axis; c++) joint->axis[c] /= length;
     if (joint->kind != BALL && !is_solid(of[0]))
         return argument_error(reader, joint->between, "between: %s is no rigid solid, so only a ball joint holds it",
                               of[0]->node->key);
@@ -238,7 +251,7 @@ static void place_of(const Joint *joint, double along, double across, double out
     for (int c = 0; c < 3; c++) out[c] = joint->at[c] + along * joint->axis[c] + across * way[c] / length;
 }
 
-// What a hinge or a slider has along its free axis, but for its points; k_f where it is not given.
+// What a joint has along or about what it leaves free, but for its points; k_f where it is not given.
 static void fill_free(const Joint *joint, double rest, double k_f, SceneFree *out) {
     *out = (SceneFree){.name = joint->node->key,
                        .stiffness = joint->stiffness,
@@ -268,6 +281,22 @@ static Status add_angle(const ArgumentReader *reader, SceneHead *head, const Joi
     if (status == STATUS_OK) status = add_point(reader, of[1], at, &turn->point[1]);
     place_of(joint, -r, 0, at);
     return status == STATUS_OK ? add_point(reader, of[1], at, &turn->point[3]) : status;
+}
+
+// Of a ball joint that resists turning: frames of both parts, aligned at the start. Without limits any axis does.
+static Status add_ball(const ArgumentReader *reader, SceneHead *head, const Joint *joint) {
+    SceneFree *ball = head->ball + head->ball_count++;
+    Joint round = *joint;
+    Status status = STATUS_OK;
+    if (!joint->has_axis) round.axis[2] = 1;
+    fill_free(joint, 0, joint->friction * 180 / (SLOW * M_PI), ball);
+    for (int j = 0; j < 6 && status == STATUS_OK; j++) {
+        double at[3];
+        place_of(&round, j % 3 == 1 ? joint->radius : 0, j % 3 == 2 ? joint->radius : 0, at);
+        ball->part[j] = joint->part[j / 3];
+        status = add_point(reader, head->part + ball->part[j], at, &ball->point[j]);
+    }
+    return status;
 }
 
 // Points of the first part: `at`, and from there along the axis and two ways across.
@@ -338,7 +367,9 @@ static Status make_joint(const ArgumentReader *reader, SceneHead *head, const Jo
         status = hang(reader, head, joint, at, 1.0 / count);
     }
     if (joint->kind == SLIDER) return add_slides(reader, head, joint);
-    return status == STATUS_OK && joint->kind == HINGE ? add_angle(reader, head, joint, first) : status;
+    if (status == STATUS_OK && joint->kind == HINGE) status = add_angle(reader, head, joint, first);
+    if (status == STATUS_OK && joint->kind == BALL && what_moves(joint)) status = add_ball(reader, head, joint);
+    return status;
 }
 
 Status scene_read_joints(const ArgumentReader *reader, SceneHead *head) {
@@ -350,8 +381,10 @@ Status scene_read_joints(const ArgumentReader *reader, SceneHead *head) {
     head->hinge = calloc(map->count, sizeof *head->hinge);
     head->slider = calloc(map->count, sizeof *head->slider);
     head->hold = calloc(map->count, HOLDS * sizeof *head->hold);
+    head->ball = calloc(map->count, sizeof *head->ball);
     head->joined = calloc(map->count, sizeof *head->joined);
-    if (!head->tie || !head->hinge || !head->slider || !head->hold || !head->joined) return scene_no_memory(reader);
+    if (!head->tie || !head->hinge || !head->slider || !head->hold || !head->ball || !head->joined)
+        return scene_no_memory(reader);
     for (const YamlNode *node = map->child; node && status == STATUS_OK; node = node->next) {
         Joint joint;
         status = read_joint(reader, head, node, &joint);

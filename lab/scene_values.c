@@ -11,7 +11,7 @@ enum { NAMES_MAX = 64 };
 
 size_t scene_value_rows(const SceneObject *object, SimValue value, size_t *first) {
     *first = 0;
-    if (sim_value_is_stop(value)) return 0; // of joints, as slides are
+    if (sim_value_is_stop(value)) return 0; // of joints, as slides and sockets are
     switch (sim_value_info[value].per) {
     case SIM_PER_PARTICLE: *first = object->particle; return object->particles;
     case SIM_PER_SPRING: *first = object->spring; return object->springs;

@@ -4,8 +4,9 @@
 //
 // Vertices are the particles of all scenes, sorted in space, in blocks of `lanes`; the last block is padded with fixed
 // ones. A record is 8 reals: x y z 0 u v w 0. Elements of one kind lie in blocks of `lanes`, and up to
-// SIM_CHUNK_ELEMENTS of them form a chunk, which adds its forces into slots of its own, one for each vertex that it
-// touches. A vertex then adds its slots in a fixed order, so that threads change no bit.
+// SIM_CHUNK_ELEMENTS of them (SIM_CHUNK_SOCKETS, which have six vertices) form a chunk, which adds its forces into
+// slots of its own, one for each vertex that it touches. A vertex then adds its slots in a fixed order, so that threads
+// change no bit.
 #ifndef VPD_SIM_BACKEND_H
 #define VPD_SIM_BACKEND_H
 
@@ -13,11 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum SimKind { SIM_KIND_SPRING, SIM_KIND_TET, SIM_KIND_HINGE, SIM_KIND_SLIDE, SIM_KINDS } SimKind;
+typedef enum SimKind {
+    SIM_KIND_SPRING,
+    SIM_KIND_TET,
+    SIM_KIND_HINGE,
+    SIM_KIND_SLIDE,
+    SIM_KIND_SOCKET,
+    SIM_KINDS
+} SimKind;
 // Packed tables of elements: one of each kind, and limits and friction of hinges.
 enum { SIM_TABLE_STOP = SIM_KINDS, SIM_TABLES };
 
-enum { SIM_CHUNK_ELEMENTS = 256, SIM_CHUNK_VERTICES = 4 * SIM_CHUNK_ELEMENTS, SIM_RECORD = 8, SIM_QUAD = 4 };
+enum { SIM_CHUNK_ELEMENTS = 256, SIM_CHUNK_SOCKETS = 128, SIM_CHUNK_VERTICES = 4 * SIM_CHUNK_ELEMENTS };
+enum { SIM_RECORD = 8, SIM_QUAD = 4 };
 enum { SIM_FORCE_FIELDS = 3, SIM_DRIVE_FIELDS = 6 };
 
 typedef struct SimChunk {
@@ -112,7 +121,7 @@ typedef struct SimPacked {
     const int32_t *slot_vertex;          // (slots)
     const uint16_t *corner[SIM_KINDS];   // (blocks, corners, lanes): slot of the chunk, counted from its first
     const int32_t *slots_of, *slot_list; // vertex i adds slot_list[slots_of[i]] .. slot_list[slots_of[i+1]-1]
-    void *element[SIM_TABLES];           // (blocks) SimSpring, SimTet, SimHinge, SimSlide or SimStop
+    void *element[SIM_TABLES];           // (blocks) SimSpring, SimTet, SimHinge, SimSlide, SimSocket or SimStop
     bool stops;                          // some hinge has limits or friction
     void *control[SIM_KINDS];            // (blocks) reals x lanes, added to the last field of each element; or NULL
     void *vertex;                        // (vertex_blocks) SimVertex

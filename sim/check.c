@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const kind_names[SIM_KINDS] = {"spring", "tet", "hinge", "slide"};
+static const char *const kind_names[SIM_KINDS] = {"spring", "tet", "hinge", "slide", "socket"};
 
 static Status check_sizes(const SimModel *model, Error *err) {
     size_t all[SIM_KINDS + 2] = {model->particles, model->faces}, total;
@@ -83,7 +83,7 @@ static Status check_bodies(const SimModel *model, Error *err) {
     return STATUS_OK;
 }
 
-// Springs, hinges and slides may hold a rigid body at something else, but not at itself.
+// Springs, hinges, slides and sockets may hold a rigid body at something else, but not at itself.
 static Status check_across(const SimModel *model, SimKind kind, Error *err) {
     const size_t corners = sim_corners(kind);
     for (size_t e = 0; e < sim_elements(model, kind); e++) {

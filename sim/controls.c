@@ -5,11 +5,12 @@
 
 #include <string.h>
 
-// The field of an element that a control adds to, its last; nothing is added to springs.
+// The field of an element that a control adds to, its last; nothing is added to springs and sockets.
 static const SimValue added[SIM_KINDS] = {[SIM_KIND_SPRING] = SIM_VALUES,
                                           [SIM_KIND_TET] = SIM_ACTIVATION,
                                           [SIM_KIND_HINGE] = SIM_TORQUE,
-                                          [SIM_KIND_SLIDE] = SIM_THRUST};
+                                          [SIM_KIND_SLIDE] = SIM_THRUST,
+                                          [SIM_KIND_SOCKET] = SIM_VALUES};
 
 const double *sim_element_control(const SimRun *run, int kind) {
     const double *const given[SIM_KINDS] = {

@@ -45,7 +45,7 @@ static void look(const Sim *sim, const char *before, SimKind kind, size_t scene,
 }
 
 Status sim_failure(const Sim *sim, const char *before, const char *after, size_t step, Error *err) {
-    static const char *const names[SIM_KINDS] = {"spring", "tetrahedron", "hinge", "slide"};
+    static const char *const names[SIM_KINDS] = {"spring", "tetrahedron", "hinge", "slide", "socket"};
     const size_t bad = first_bad(sim, after), N = sim->model.particles;
     Worst worst = {.speed = -1};
     for (int k = 0; k < SIM_KINDS; k++) look(sim, before, (SimKind)k, bad / N, bad % N, &worst);

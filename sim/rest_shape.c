@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef VPD_DOUBLE
-#define VPD_DOUBLE // of sim/hinge.h, sim/slide.h: the rest pose is in double for either precision of the simulation
+#define VPD_DOUBLE // of sim/hinge.h, ..: the rest pose is in double for either precision of the simulation
 #endif
 #include "sim/rest_shape.h"
 
 #include "base/vector.h"
 #include "sim/hinge.h"
 #include "sim/slide.h"
+#include "sim/socket.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -50,14 +51,14 @@ double rest_edge(const double *rest, int32_t a, int32_t b, double along[3]) {
     return length;
 }
 
-static void take_corners(const double *rest, const int32_t particles[4], double x[4][3]) {
-    for (int j = 0; j < 4; j++) memcpy(x[j], rest + 3 * particles[j], sizeof x[j]);
+static void take_corners(const double *rest, const int32_t *particles, int corners, double (*x)[3]) {
+    for (int j = 0; j < corners; j++) memcpy(x[j], rest + 3 * particles[j], sizeof x[j]);
 }
 
 RestHinge rest_hinge(const double *rest, const int32_t particles[4]) {
     double x[4][3];
     SimHingeState state;
-    take_corners(rest, particles, x);
+    take_corners(rest, particles, 4, x);
     sim_hinge_frame(x, &state);
     RestHinge out = {.angle = sim_hinge_angle(&state), .length = state.e};
     memcpy(out.gradient, state.d, sizeof out.gradient);
@@ -67,9 +68,25 @@ RestHinge rest_hinge(const double *rest, const int32_t particles[4]) {
 RestSlide rest_slide(const double *rest, const int32_t particles[4]) {
     double x[4][3];
     SimSlideState state;
-    take_corners(rest, particles, x);
+    take_corners(rest, particles, 4, x);
     sim_slide_frame(x, &state);
     RestSlide out = {.position = state.way};
     memcpy(out.gradient, state.d, sizeof out.gradient);
+    return out;
+}
+
+RestSocket rest_socket(const double *rest, const int32_t particles[6]) {
+    double x[6][3];
+    SimSocketState state;
+    RestSocket out = {0};
+    take_corners(rest, particles, 6, x);
+    for (int k = 0; k < 2; k++) {
+        const SimSocketFrame *frame = &state.frame[k];
+        sim_socket_frame(x + 3 * k, &state.frame[k]);
+        out.most[3 * k + 1] = frame->over[2] / frame->over[1]; // |v|/|n|, of the transpose of L
+        out.most[3 * k + 2] = frame->over[2] / frame->over[0];
+        out.most[3 * k] = out.most[3 * k + 1] + out.most[3 * k + 2];
+    }
+    out.swing = sim_socket_swing(state.frame, &state);
     return out;
 }

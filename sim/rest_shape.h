@@ -34,4 +34,10 @@ typedef struct RestSlide {
 } RestSlide;
 RestSlide rest_slide(const double *rest, const int32_t particles[4]);
 
+// A socket (sim/socket.h): its swing, and for each particle at most by how much a frame turns where that moves.
+typedef struct RestSocket {
+    double swing, most[6]; // rad, rad/m
+} RestSocket;
+RestSocket rest_socket(const double *rest, const int32_t particles[6]);
+
 #endif

@@ -4,7 +4,7 @@
 // What an element costs against a spring, measured roughly.
 static size_t cost_of(const SimChunk *chunk) {
     static const size_t costs[SIM_KINDS] = {
-        [SIM_KIND_SPRING] = 1, [SIM_KIND_TET] = 3, [SIM_KIND_HINGE] = 6, [SIM_KIND_SLIDE] = 3};
+        [SIM_KIND_SPRING] = 1, [SIM_KIND_TET] = 3, [SIM_KIND_HINGE] = 6, [SIM_KIND_SLIDE] = 3, [SIM_KIND_SOCKET] = 9};
     return costs[chunk->kind] * (size_t)chunk->blocks;
 }
 

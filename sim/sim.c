@@ -29,6 +29,7 @@ static bool copy_model(Sim *sim, const SimModel *m) {
     sim->model.tet = copy_of(memory, m->tet, 4 * m->tets * sizeof *m->tet, &ok);
     sim->model.hinge = copy_of(memory, m->hinge, 4 * m->hinges * sizeof *m->hinge, &ok);
     sim->model.slide = copy_of(memory, m->slide, 4 * m->slides * sizeof *m->slide, &ok);
+    sim->model.socket = copy_of(memory, m->socket, 6 * m->sockets * sizeof *m->socket, &ok);
     sim->model.plane = copy_of(memory, m->plane, m->planes * sizeof *m->plane, &ok);
     sim->model.face = copy_of(memory, m->face, 3 * m->faces * sizeof *m->face, &ok);
     sim->model.body = copy_of(memory, m->body, m->particles * sizeof *m->body, &ok);
@@ -49,7 +50,7 @@ static bool copy_model(Sim *sim, const SimModel *m) {
 enum { THREAD_ELEMENTS = 4000 };
 
 static int threads_that_pay(const SimModel *model) {
-    size_t elements = model->springs + model->tets + model->hinges + model->slides + model->faces;
+    size_t elements = model->springs + model->tets + model->hinges + model->slides + model->sockets + model->faces;
     size_t pay = 1 + elements * model->scenes / THREAD_ELEMENTS;
     int most = threads_available();
     return pay < (size_t)most ? (int)pay : most;

@@ -47,7 +47,7 @@ typedef struct SimMaterial {
 typedef struct SimModel {
     size_t scenes;    // B, at least 1
     size_t particles; // N, at least 1
-    size_t springs, tets, hinges, slides, planes, materials;
+    size_t springs, tets, hinges, slides, sockets, planes, materials;
     size_t faces;                // above 0: bodies meet
     size_t rigids;               // rigid bodies
     double dt;                   // seconds, above 0
@@ -58,6 +58,7 @@ typedef struct SimModel {
     const int32_t *tet;          // (tets,4); positive volume: (x1-x0) x (x2-x0) . (x3-x0) > 0 in the rest pose
     const int32_t *hinge;        // (hinges,4): opposite vertices of the two triangles, then the shared edge
     const int32_t *slide;        // (slides,4): its position is how far 0 is from 1 along the way from 2 to 3
+    const int32_t *socket;       // (sockets,6): two frames of three particles each (sim/socket.h)
     const SimPlane *plane;       // (planes)
     const SimMaterial *contacts; // (materials)
     // Where a particle of one body comes to a face of another they touch. Contact has the mean of their materials, that
@@ -66,8 +67,8 @@ typedef struct SimModel {
     const int32_t *body; // (N) number of the body that a particle belongs to; read only when there are faces
     size_t joints;
     const int32_t *joined; // (joints,2) numbers of bodies that do not meet each other; read only when there are faces
-    // Particles of a rigid body keep their distances. None of them is fixed, and of elements only springs, hinges and
-    // slides act on them, not all of whose particles are of the same body.
+    // Particles of a rigid body keep their distances. None of them is fixed, and of elements only springs, hinges,
+    // slides and sockets act on them, not all of whose particles are of the same body.
     const int32_t *rigid; // (N) number of the rigid body that a particle belongs to, -1: none; read only when there are
                           // rigid bodies
     // (N) share of a particle's mass m that counts in its rigid body's inertia: the second moment about the centre of

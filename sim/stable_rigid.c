@@ -12,8 +12,8 @@ static const double thin = 0.02; // of the body's reach: so near to a face's pla
 
 typedef struct Shape {
     const SimRigidLoad *load;
-    size_t members, touching, held, bent, slid; // so many of the load's
-    double mass, centre[3], inverse[9], reach;  // kg, metres, of its inertia, the farthest particle
+    size_t members, touching, held, bent, slid, turned; // so many of the load's
+    double mass, centre[3], inverse[9], reach;          // kg, metres, of its inertia, the farthest particle
 } Shape;
 
 static void arm_of(const Shape *s, int32_t i, double r[3]) {
@@ -52,12 +52,13 @@ static void list_touching(Shape *s, const double n[3], double height) {
     }
 }
 
-// What acts on a body: what its particles touch, along n alone where it is given; or its springs, hinges and slides.
+// What acts on a body: what its particles touch, along n alone where it is given; or its springs, hinges, slides and
+// sockets.
 typedef struct Action {
     const double *rate, *n; // (N)
     const SimModel *model;  // NULL: what touches
     size_t rigid;
-    int damping; // of springs, hinges and slides: 1, or 0: stiffness
+    int damping; // of these elements: 1, or 0: stiffness
 } Action;
 
 // Adds the force and torque about the centre on particle i at a motion (velocity, turn).
@@ -139,6 +140,18 @@ static void resist_slide(const Shape *s, const Action *by, size_t e, double rate
     resist_along(s, by, corner, slide.gradient, rate, motion, out);
 }
 
+// Turning against the other frame, which counts in full, and of its limit across the axis alone: the body may be thin,
+// and nothing holds it about that.
+static void resist_socket(const Shape *s, const Action *by, size_t e, const double motion[6], double out[6]) {
+    const int32_t *corner = by->model->socket + 6 * e;
+    const double *turn = motion + 3, all = s->load->socket[by->damping][e], across = s->load->swing[by->damping][e],
+                 times = both(by, corner, 6);
+    double axis[3];
+    rest_edge(s->load->place, corner[0], corner[1], axis);
+    const double along = vector_dot(axis, turn);
+    for (int a = 0; a < 3; a++) out[3 + a] += times * (all * turn[a] + across * (turn[a] - along * axis[a]));
+}
+
 static void resist(const Shape *s, const Action *by, const double motion[6], double out[6]) {
     const SimRigidLoad *load = s->load;
     for (int a = 0; a < 6; a++) out[a] = 0;
@@ -152,6 +165,7 @@ static void resist(const Shape *s, const Action *by, const double motion[6], dou
         resist_hinge(s, by, (size_t)load->bent[k], hinges[load->bent[k]], motion, out);
     for (size_t k = 0; k < s->slid && by->model && slides; k++)
         resist_slide(s, by, (size_t)load->slid[k], slides[load->slid[k]], motion, out);
+    for (size_t k = 0; k < s->turned && by->model; k++) resist_socket(s, by, (size_t)load->turned[k], motion, out);
 }
 
 // The largest eigenvalue, by the method of powers.
@@ -190,7 +204,8 @@ static void add_joints(Shape *s, const SimModel *model, size_t rigid, double out
     s->held = list_held(model, rigid, model->spring, model->springs, 2, s->load->held);
     s->bent = list_held(model, rigid, model->hinge, model->hinges, 4, s->load->bent);
     s->slid = list_held(model, rigid, model->slide, model->slides, 4, s->load->slid);
-    for (int k = 0; k < 2 && s->held + s->bent + s->slid; k++)
+    s->turned = list_held(model, rigid, model->socket, model->sockets, 6, s->load->turned);
+    for (int k = 0; k < 2 && s->held + s->bent + s->slid + s->turned; k++)
         out[k] += largest(s, &(Action){.model = model, .rigid = rigid, .damping = k});
 }
 

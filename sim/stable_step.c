@@ -10,11 +10,12 @@
 #include <stdlib.h>
 
 typedef struct Rows {
-    double *k, *c;    // (N) of one scene, each a sum over what acts on the particle
-    double *turn[2];  // (hinges) stiffness and damping against turning, with those of limits and friction
-    double *slide[2]; // (slides) the same against sliding
-    uint8_t *surface; // (N) 1: may touch another body
-    int32_t *scratch; // (2,N), (springs), (hinges) and (slides)
+    double *k, *c;                // (N) of one scene, each a sum over what acts on the particle
+    double *turn[2];              // (hinges) stiffness and damping against turning, with those of limits and friction
+    double *slide[2];             // (slides) the same against sliding
+    double *socket[2], *swing[2]; // (sockets) against turning, and more across their axis
+    uint8_t *surface;             // (N) 1: may touch another body
+    int32_t *scratch;             // (2,N), (springs), (hinges), (slides) and (sockets)
 } Rows;
 
 static double at(const SimValues *values, SimValue v, size_t i) { return values->of[v] ? values->of[v][i] : 0; }
@@ -98,6 +99,31 @@ static void add_slides(const SimModel *m, const SimValues *values, size_t scene,
     }
 }
 
+static void find_sockets(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t e = 0; e < m->sockets; e++) {
+        const size_t i = scene * m->sockets + e;
+        rows->socket[0][e] = at(values, SIM_SOCKET_KE, i);
+        rows->socket[1][e] = at(values, SIM_SOCKET_KD, i) + at(values, SIM_SOCKET_KF, i);
+        rows->swing[0][e] = at(values, SIM_SOCKET_STOP_KE, i);
+        rows->swing[1][e] = at(values, SIM_SOCKET_STOP_KD, i);
+    }
+}
+
+static void add_sockets(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t e = 0; e < m->sockets && values->of[SIM_REST]; e++) {
+        const int32_t *p = m->socket + 6 * e;
+        const RestSocket socket = rest_socket(values->of[SIM_REST] + 3 * scene * m->particles, p);
+        double sum = 0;
+        for (int j = 0; j < 6; j++) sum += socket.most[j];
+        for (int j = 0; j < 6; j++) {
+            const double all = socket.most[j] * sum;
+            if (m->rigids && m->rigid[p[j]] >= 0) continue; // sim/stable_rigid.h
+            rows->k[p[j]] += (rows->socket[0][e] + rows->swing[0][e]) * all;
+            rows->c[p[j]] += (rows->socket[1][e] + rows->swing[1][e]) * all;
+        }
+    }
+}
+
 // In flat cloth: |d_i| of sim/hinge.h from heights over the edge.
 static void add_hinges(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
     for (size_t e = 0; e < m->hinges && values->of[SIM_REST]; e++) {
@@ -165,6 +191,8 @@ static double rigid_step(const SimModel *m, const SimValues *values, size_t scen
                                           rates_of(values, SIM_SPRING_KD, scene * m->springs)},
                                .hinge = {rows->turn[0], rows->turn[1]},
                                .slide = {rows->slide[0], rows->slide[1]},
+                               .socket = {rows->socket[0], rows->socket[1]},
+                               .swing = {rows->swing[0], rows->swing[1]},
                                .low = rates_of(values, SIM_SLIDE_LOW, scene * m->slides),
                                .high = rates_of(values, SIM_SLIDE_HIGH, scene * m->slides),
                                .stop_k_e = rates_of(values, SIM_SLIDE_STOP_KE, scene * m->slides),
@@ -172,7 +200,8 @@ static double rigid_step(const SimModel *m, const SimValues *values, size_t scen
                                .touching = rows->scratch + m->particles,
                                .held = rows->scratch + 2 * m->particles,
                                .bent = rows->scratch + 2 * m->particles + m->springs,
-                               .slid = rows->scratch + 2 * m->particles + m->springs + m->hinges};
+                               .slid = rows->scratch + 2 * m->particles + m->springs + m->hinges,
+                               .turned = rows->scratch + 2 * m->particles + m->springs + m->hinges + m->slides};
     for (size_t r = 0; r < m->rigids; r++) {
         sim_rigid_rates(m, r, &load, rates);
         step = fmin(step, step_of(rates[0], rates[1]));
@@ -189,6 +218,8 @@ static double scene_step(const SimModel *m, const SimValues *values, size_t scen
     add_hinges(m, values, scene, rows);
     find_slides(m, values, scene, rows);
     add_slides(m, values, scene, rows);
+    find_sockets(m, values, scene, rows);
+    add_sockets(m, values, scene, rows);
     add_contacts(m, values, scene, rows);
     add_touches(m, values, scene, rows);
     for (size_t i = 0; i < m->particles; i++) {
@@ -208,24 +239,25 @@ static void mark_surfaces(const SimModel *m, const Rows *rows) {
 }
 
 double sim_stable_step(const SimModel *model, const SimValues *values) {
-    const size_t hinges = model->hinges + 1, slides = model->slides + 1;
+    const size_t hinges = model->hinges + 1, slides = model->slides + 1, sockets = model->sockets + 1;
     Rows rows = {.k = calloc(model->particles, sizeof(double)),
                  .c = calloc(model->particles, sizeof(double)),
                  .turn = {calloc(hinges, sizeof(double)), calloc(hinges, sizeof(double))},
                  .slide = {calloc(slides, sizeof(double)), calloc(slides, sizeof(double))},
+                 .socket = {calloc(sockets, sizeof(double)), calloc(sockets, sizeof(double))},
+                 .swing = {calloc(sockets, sizeof(double)), calloc(sockets, sizeof(double))},
                  .surface = calloc(model->particles, 1),
-                 .scratch = calloc(2 * model->particles + model->springs + hinges + slides, sizeof(int32_t))};
-    double step = INFINITY;
-    const bool ready = rows.k && rows.c && rows.turn[0] && rows.turn[1] && rows.slide[0] && rows.slide[1] &&
-                       rows.surface && rows.scratch;
+                 .scratch = calloc(2 * model->particles + model->springs + hinges + slides + sockets, sizeof(int32_t))};
+    double step = INFINITY, *const pairs[] = {rows.turn[0],   rows.turn[1],   rows.slide[0], rows.slide[1],
+                                              rows.socket[0], rows.socket[1], rows.swing[0], rows.swing[1]};
+    enum { PAIRS = sizeof pairs / sizeof *pairs };
+    bool ready = rows.k && rows.c && rows.surface && rows.scratch;
+    for (int k = 0; k < PAIRS; k++) ready &= pairs[k] != NULL;
     if (ready) mark_surfaces(model, &rows);
     for (size_t s = 0; s < model->scenes && ready; s++) step = fmin(step, scene_step(model, values, s, &rows));
     free(rows.k);
     free(rows.c);
-    free(rows.turn[0]);
-    free(rows.turn[1]);
-    free(rows.slide[0]);
-    free(rows.slide[1]);
+    for (int k = 0; k < PAIRS; k++) free(pairs[k]);
     free(rows.surface);
     free(rows.scratch);
     return step;

@@ -187,12 +187,15 @@ static void list_slots(SimTopology *out) {
     out->slots_of[padded] = (int32_t)out->slots;
 }
 
+// Of one chunk.
+static size_t most_elements(int kind) { return kind == SIM_KIND_SOCKET ? SIM_CHUNK_SOCKETS : SIM_CHUNK_ELEMENTS; }
+
 static bool allocate(SimTopology *out) {
     size_t chunks = 0, corners = 0;
     bool ok = true;
     for (int k = 0; k < SIM_KINDS; k++) {
         size_t places = out->blocks[k] * out->lanes;
-        chunks += (places + SIM_CHUNK_ELEMENTS - 1) / SIM_CHUNK_ELEMENTS;
+        chunks += (places + most_elements(k) - 1) / most_elements(k);
         corners += places * sim_corners((SimKind)k);
         if (places) ok &= !!(out->corner[k] = malloc(places * sim_corners((SimKind)k) * sizeof *out->corner[k]));
     }
@@ -209,12 +212,13 @@ static Status make_chunks(const SimModel *model, SimTopology *out, Error *err) {
         return error_set(err, STATUS_FAILED, "out of memory for %zu vertices", out->vertices);
     }
     memset(b.local, 0xff, sim_padded(out) * sizeof *b.local);
-    const size_t most = SIM_CHUNK_ELEMENTS / out->lanes;
-    for (int k = 0; k < SIM_KINDS; k++)
+    for (int k = 0; k < SIM_KINDS; k++) {
+        const size_t most = most_elements(k) / out->lanes;
         for (size_t block = 0; block < out->blocks[k]; block += most) {
             size_t left = out->blocks[k] - block;
             add_chunk(&b, (SimKind)k, block, left < most ? left : most);
         }
+    }
     free(b.local);
     out->slot_list = malloc((out->slots + 1) * sizeof *out->slot_list);
     if (!out->slot_list) return error_set(err, STATUS_FAILED, "out of memory for %zu vertices", out->vertices);

@@ -22,19 +22,21 @@ typedef struct SimTopology {
 static inline size_t sim_padded(const SimTopology *t) { return t->vertex_blocks * t->lanes; }
 
 // Particles of an element of this kind.
-static inline size_t sim_corners(SimKind kind) { return kind == SIM_KIND_SPRING ? 2 : 4; }
+static inline size_t sim_corners(SimKind kind) { return kind == SIM_KIND_SPRING ? 2 : kind == SIM_KIND_SOCKET ? 6 : 4; }
 static inline size_t sim_elements(const SimModel *model, SimKind kind) {
     const size_t counts[SIM_KINDS] = {[SIM_KIND_SPRING] = model->springs,
                                       [SIM_KIND_TET] = model->tets,
                                       [SIM_KIND_HINGE] = model->hinges,
-                                      [SIM_KIND_SLIDE] = model->slides};
+                                      [SIM_KIND_SLIDE] = model->slides,
+                                      [SIM_KIND_SOCKET] = model->sockets};
     return counts[kind];
 }
 static inline const int32_t *sim_element_particles(const SimModel *model, SimKind kind) {
     const int32_t *const particles[SIM_KINDS] = {[SIM_KIND_SPRING] = model->spring,
                                                  [SIM_KIND_TET] = model->tet,
                                                  [SIM_KIND_HINGE] = model->hinge,
-                                                 [SIM_KIND_SLIDE] = model->slide};
+                                                 [SIM_KIND_SLIDE] = model->slide,
+                                                 [SIM_KIND_SOCKET] = model->socket};
     return particles[kind];
 }
 

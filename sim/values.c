@@ -44,6 +44,13 @@ const SimValueInfo sim_value_info[SIM_VALUES] = {
     [SIM_SLIDE_FRICTION] = {"slide.friction", "N", SIM_PER_SLIDE, 1, 0, 1e30, "Coulomb friction"},
     [SIM_SLIDE_KF] = {"slide.k_f", "N s/m", SIM_PER_SLIDE, 1, 0, 1e30, "friction at low speed"},
     [SIM_THRUST] = {"thrust", "N", SIM_PER_CONTROL_SLIDE, 1, -1e30, 1e30, "pushes a slide towards larger positions"},
+    [SIM_SOCKET_KE] = {"socket.k_e", "N m", SIM_PER_SOCKET, 1, 0, 1e30, "stiffness against turning"},
+    [SIM_SOCKET_KD] = {"socket.k_d", "N m s", SIM_PER_SOCKET, 1, 0, 1e30, "damping of turning"},
+    [SIM_SOCKET_HIGH] = {"socket.high", "rad", SIM_PER_SOCKET, 1, 0, 3.141592653589794, "limit of the swing"},
+    [SIM_SOCKET_STOP_KE] = {"socket.stop_k_e", "N m", SIM_PER_SOCKET, 1, 0, 1e30, "stiffness beyond the limit"},
+    [SIM_SOCKET_STOP_KD] = {"socket.stop_k_d", "N m s", SIM_PER_SOCKET, 1, 0, 1e30, "damping beyond the limit"},
+    [SIM_SOCKET_FRICTION] = {"socket.friction", "N m", SIM_PER_SOCKET, 1, 0, 1e30, "Coulomb friction"},
+    [SIM_SOCKET_KF] = {"socket.k_f", "N m s", SIM_PER_SOCKET, 1, 0, 1e30, "friction at low speed"},
 };
 
 size_t sim_value_rows(const SimModel *model, SimValue value) {
@@ -56,6 +63,7 @@ size_t sim_value_rows(const SimModel *model, SimValue value) {
     case SIM_PER_CONTROL_HINGE: return model->hinges;
     case SIM_PER_SLIDE:
     case SIM_PER_CONTROL_SLIDE: return model->slides;
+    case SIM_PER_SOCKET: return model->sockets;
     case SIM_PER_MATERIAL: return model->materials;
     default: return model->particles;
     }

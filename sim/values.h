@@ -52,6 +52,14 @@ typedef enum SimValue {
     SIM_SLIDE_FRICTION,
     SIM_SLIDE_KF,
     SIM_THRUST, // a control
+    // of sockets
+    SIM_SOCKET_KE,
+    SIM_SOCKET_KD,
+    SIM_SOCKET_HIGH,
+    SIM_SOCKET_STOP_KE, // beyond high
+    SIM_SOCKET_STOP_KD,
+    SIM_SOCKET_FRICTION,
+    SIM_SOCKET_KF,
     SIM_VALUES
 } SimValue;
 
@@ -63,6 +71,7 @@ typedef enum SimPer {
     SIM_PER_TET,
     SIM_PER_HINGE,
     SIM_PER_SLIDE,
+    SIM_PER_SOCKET,
     SIM_PER_MATERIAL,
     SIM_PER_CONTROL_PARTICLE, // per control interval and particle
     SIM_PER_CONTROL_TET,

@@ -70,7 +70,31 @@ static inline double movie_slide_position(const double *x, const int32_t p[4]) {
     return vector_dot(r, h) / sqrt(vector_dot(h, h));
 }
 
-// In joules: of motion, of gravity, of springs, hinges and slides, in a scene of rigid objects.
+// Between the axes of a socket's two frames.
+static inline double movie_swing(const double *x, const int32_t p[6]) {
+    double a[3], b[3], across[3];
+    vector_between(x, p[0], p[1], a);
+    vector_between(x, p[3], p[4], b);
+    vector_cross(a, b, across);
+    return atan2(sqrt(vector_dot(across, across)), vector_dot(a, b));
+}
+
+// By how much the frames are turned against each other, of arms with right angles: twice the angle of a quaternion
+// whose square of the real part is (1 + trace)/4.
+static inline double movie_socket_angle(const double *x, const int32_t p[6]) {
+    double u[2][3], v[2][3], n[2][3], trace = 0;
+    for (int k = 0; k < 2; k++) {
+        vector_between(x, p[3 * k], p[3 * k + 1], u[k]);
+        vector_between(x, p[3 * k], p[3 * k + 2], v[k]);
+        vector_cross(u[k], v[k], n[k]);
+    }
+    trace += vector_dot(u[0], u[1]) / sqrt(vector_dot(u[0], u[0]) * vector_dot(u[1], u[1]));
+    trace += vector_dot(v[0], v[1]) / sqrt(vector_dot(v[0], v[0]) * vector_dot(v[1], v[1]));
+    trace += vector_dot(n[0], n[1]) / sqrt(vector_dot(n[0], n[0]) * vector_dot(n[1], n[1]));
+    return 2 * acos(fmin(sqrt(fmax(1 + trace, 0)) / 2, 1));
+}
+
+// In joules: of motion, of gravity, of springs, hinges, slides and sockets, in a scene of rigid objects.
 static inline double movie_energy(const Movie *m, size_t frame) {
     const SimScene *s = &m->scene;
     const double *x = m->position + frame * m->row, *v = m->velocity + frame * m->row;
@@ -116,6 +140,12 @@ static inline double movie_energy(const Movie *m, size_t frame) {
         const double way = movie_slide_position(x, s->model.slide + 4 * e), off = way - of[SIM_SLIDE_POSITION][e];
         const double over = fmax(fmax(way - of[SIM_SLIDE_HIGH][e], of[SIM_SLIDE_LOW][e] - way), 0);
         out += (of[SIM_SLIDE_KE][e] * off * off + of[SIM_SLIDE_STOP_KE][e] * over * over) / 2;
+    }
+    for (size_t e = 0; e < s->model.sockets; e++) {
+        double *const *of = s->values.of;
+        const double angle = movie_socket_angle(x, s->model.socket + 6 * e);
+        const double over = fmax(movie_swing(x, s->model.socket + 6 * e) - of[SIM_SOCKET_HIGH][e], 0);
+        out += (of[SIM_SOCKET_KE][e] * angle * angle + of[SIM_SOCKET_STOP_KE][e] * over * over) / 2;
     }
     return out;
 }

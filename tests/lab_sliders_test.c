@@ -402,7 +402,7 @@ static void test_beyond(void **state) {
     (void)state;
     assert_status_ok(record_run(&scene, &(SimOptions){.threads = 1}, &file, &worst, &err), err);
     assert_ptr_equal(worst.slider, scene.slider);
-    assert_null(worst.hinge);
+    assert_null(worst.turning);
     assert_true(worst.beyond_m > 30 / 1e4 && worst.beyond_m < 0.01);
     assert_int_equal(file.surface.springs, 0);
     rollout_file_free(&file);
@@ -414,10 +414,10 @@ static void test_wrong(void **state) {
         const char *joint, *control, *words;
     } cases[] = {
         {"kind: slide, axis: [0, 1, 0]", "", "s.yaml:8: kind: expected"},
-        {"kind: slider", "", "s.yaml:8: j: hinges and sliders have an axis"},
+        {"kind: slider", "", "s.yaml:8: j: hinges, sliders and ball joints with limits have an axis"},
         {"kind: slider, axis: [0, 0, 0]", "", "s.yaml:8: axis: expected a vector of non-zero length"},
         {"kind: slider, axis: [0, nan, 0]", "", "s.yaml:8: axis: expected 3 finite numbers"},
-        {"kind: weld, stiffness: 1", "", "s.yaml:8: stiffness: only hinges and sliders have it"},
+        {"kind: weld, stiffness: 1", "", "s.yaml:8: stiffness: a weld leaves nothing free"},
         {"kind: slider, axis: [0, 1, 0], angle: 1", "", "s.yaml:8: angle: only a hinge has an angle"},
         {"kind: hinge, axis: [0, 1, 0], position: 1", "", "s.yaml:8: position: only a slider has a position"},
         {"kind: slider, axis: [0, 1, 0], position: nan", "", "s.yaml:8: position: expected"},

@@ -89,17 +89,27 @@ static void test_limited_cloth(void **state) {
     check(&scene, SIM_F64, "cloth with limits");
 }
 
-// Slides between free particles: some pass their limits, and friction holds some.
-static void test_slides(void **state) {
-    (void)state;
+// A case that others compare back ends with.
+static void check_case(const char *name) {
     for (int p = SIM_F32; p <= SIM_F64; p++)
         for (size_t i = 0; i < sim_case_count; i++) {
             SimScene scene;
             Error err;
-            if (strcmp(sim_cases[i].name, "slides") != 0) continue;
+            if (strcmp(sim_cases[i].name, name) != 0) continue;
             assert_status_ok(sim_cases[i].make(&scene, &err), err);
-            check(&scene, (SimPrecision)p, "slides");
+            check(&scene, (SimPrecision)p, name);
         }
+}
+
+// Between free particles: some pass their limits, and friction holds some.
+static void test_slides(void **state) {
+    (void)state;
+    check_case("slides");
+}
+
+static void test_sockets(void **state) {
+    (void)state;
+    check_case("sockets");
 }
 
 // One free particle of 10 g, thrown along the ground, 4 cm above it.
@@ -179,11 +189,15 @@ static void test_planted_fault(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_beam),          cmocka_unit_test(test_net),
-        cmocka_unit_test(test_sliding_beam),  cmocka_unit_test(test_flat_cloth),
-        cmocka_unit_test(test_limited_cloth), cmocka_unit_test(test_slides),
-        cmocka_unit_test(test_three_bounces), cmocka_unit_test(test_first_step_of_contact),
-        cmocka_unit_test(test_planted_fault)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_beam),
+                                       cmocka_unit_test(test_net),
+                                       cmocka_unit_test(test_sliding_beam),
+                                       cmocka_unit_test(test_flat_cloth),
+                                       cmocka_unit_test(test_limited_cloth),
+                                       cmocka_unit_test(test_slides),
+                                       cmocka_unit_test(test_sockets),
+                                       cmocka_unit_test(test_three_bounces),
+                                       cmocka_unit_test(test_first_step_of_contact),
+                                       cmocka_unit_test(test_planted_fault)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,7 +109,7 @@ class SimFacts(Sized):
                 ("tets", c_size_t), ("hinges", c_size_t), ("materials", c_size_t), ("frames", c_size_t),
                 ("substeps", c_size_t), ("time_step", c_double), ("frame_time", c_double), ("stable_step", c_double),
                 ("values", c_size_t), ("precision", c_char_p), ("objects", c_char_p), ("device", c_char_p),
-                ("device_why", c_char_p), ("joints", c_char_p), ("sliders", c_char_p)]
+                ("device_why", c_char_p), ("joints", c_char_p), ("sliders", c_char_p), ("balls", c_char_p)]
 
 
 class SimValueRow(Sized):

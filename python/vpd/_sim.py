@@ -141,6 +141,7 @@ class Sim(_Handle):
         sliders = facts.sliders.decode().split("\n")[:-1]
         self.joints: dict = {name: facts.hinges - len(joints) + i for i, name in enumerate(joints)}  #: row of each hinge in "torque", ..
         self.joints.update((name, i) for i, name in enumerate(sliders))  # and of each slider in "thrust", ..
+        self.joints.update((name, i) for i, name in enumerate(facts.balls.decode().split("\n")[:-1]))  # of each ball joint in "socket.k_e", ..
         self.values: dict = {}  #: SimValue by name; those of which the scene has any
         self.growth: Optional[float] = None  #: of the last adjoint; far above 1e6, a right gradient is useless
         self._inputs: dict = {}  # of the last rollout: the adjoint reads them

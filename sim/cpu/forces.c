@@ -22,8 +22,8 @@ static void spring_forces(const SimPacked *p, const SimChunk *chunk, const real 
     }
 }
 
-LANES_INLINE void gather_four(const real *records, const uint16_t *corner, Num x[4][3], Num v[4][3]) {
-    for (int j = 0; j < 4; j++) lanes_gather_records(records, corner + j * SIM_LANES, NULL, x[j], v[j]);
+LANES_INLINE void gather(const real *records, const uint16_t *corner, int corners, Num (*x)[3], Num (*v)[3]) {
+    for (int j = 0; j < corners; j++) lanes_gather_records(records, corner + j * SIM_LANES, NULL, x[j], v[j]);
 }
 
 LANES_INLINE SimTet actuated(const SimPacked *p, int32_t b) {
@@ -50,7 +50,7 @@ LANES_INLINE void tet_forces_as(const SimPacked *p, bool by_strain, const SimChu
         const uint16_t *corner = p->corner[SIM_KIND_TET] + (size_t)b * 4 * SIM_LANES;
         const SimTet tet = actuated(p, b);
         Num x[4][3], v[4][3], f[4][3];
-        gather_four(records, corner, x, v);
+        gather(records, corner, 4, x, v);
         sim_tet_force(&tet, by_strain, x, v, f);
         for (int j = 0; j < 4; j++) lanes_scatter_add(slots, SIM_QUAD, corner + j * SIM_LANES, f[j]);
     }
@@ -68,7 +68,7 @@ LANES_INLINE void hinge_forces_as(const SimPacked *p, bool stops, const SimChunk
         const SimHinge hinge = driven(p, b);
         const SimStop *stop = stops ? (const SimStop *)p->element[SIM_TABLE_STOP] + b : NULL;
         Num x[4][3], v[4][3], f[4][3];
-        gather_four(records, corner, x, v);
+        gather(records, corner, 4, x, v);
         sim_hinge_force(&hinge, stop, x, v, f);
         for (int j = 0; j < 4; j++) lanes_scatter_add(slots, SIM_QUAD, corner + j * SIM_LANES, f[j]);
     }
@@ -84,9 +84,20 @@ static void slide_forces(const SimPacked *p, const SimChunk *chunk, const real *
         const uint16_t *corner = p->corner[SIM_KIND_SLIDE] + (size_t)b * 4 * SIM_LANES;
         const SimSlide slide = pushed(p, b);
         Num x[4][3], v[4][3], f[4][3];
-        gather_four(records, corner, x, v);
+        gather(records, corner, 4, x, v);
         sim_slide_force(&slide, x, v, f);
         for (int j = 0; j < 4; j++) lanes_scatter_add(slots, SIM_QUAD, corner + j * SIM_LANES, f[j]);
+    }
+}
+
+static void socket_forces(const SimPacked *p, const SimChunk *chunk, const real *records, real *slots) {
+    const SimSocket *sockets = p->element[SIM_KIND_SOCKET];
+    for (int32_t b = chunk->block; b < chunk->block + chunk->blocks; b++) {
+        const uint16_t *corner = p->corner[SIM_KIND_SOCKET] + (size_t)b * 6 * SIM_LANES;
+        Num x[6][3], v[6][3], f[6][3];
+        gather(records, corner, 6, x, v);
+        sim_socket_force(&sockets[b], x, v, f);
+        for (int j = 0; j < 6; j++) lanes_scatter_add(slots, SIM_QUAD, corner + j * SIM_LANES, f[j]);
     }
 }
 
@@ -95,7 +106,8 @@ void CPU_FN(sim_forces)(const SimPacked *p, const SimStep *step, size_t first, s
                                         real *) = {[SIM_KIND_SPRING] = spring_forces,
                                                    [SIM_KIND_TET] = tet_forces,
                                                    [SIM_KIND_HINGE] = hinge_forces,
-                                                   [SIM_KIND_SLIDE] = slide_forces};
+                                                   [SIM_KIND_SLIDE] = slide_forces,
+                                                   [SIM_KIND_SOCKET] = socket_forces};
     _Alignas(64) real records[SIM_CHUNK_VERTICES * SIM_RECORD];
     for (size_t c = first; c < last; c++) {
         const SimChunk *chunk = &p->chunk[c];
@@ -144,7 +156,7 @@ LANES_INLINE void tet_back_as(const BackChunk *t, bool by_strain, bool rest) {
         const uint16_t *corner = t->p->corner[SIM_KIND_TET] + (size_t)b * 4 * SIM_LANES;
         const SimTet tet = actuated(t->p, b);
         Num x[4][3], v[4][3], w[4][3], gx[4][3], gv[4][3];
-        gather_four(t->records, corner, x, v);
+        gather(t->records, corner, 4, x, v);
         for (int j = 0; j < 4; j++) lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
         sim_tet_adjoint(&tet, by_strain, rest, x, v, w, gx, gv, &gradients[b]);
         scatter_both(t->slots, corner, 4, gx, gv);
@@ -165,7 +177,7 @@ LANES_INLINE void hinge_back_as(const BackChunk *t, bool stops) {
         const SimStop *stop = stops ? (const SimStop *)t->p->element[SIM_TABLE_STOP] + b : NULL;
         SimStop *of_stop = stops ? (SimStop *)t->back->element[SIM_TABLE_STOP] + b : NULL;
         Num x[4][3], v[4][3], w[4][3], gx[4][3], gv[4][3];
-        gather_four(t->records, corner, x, v);
+        gather(t->records, corner, 4, x, v);
         for (int j = 0; j < 4; j++) lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
         sim_hinge_adjoint(&hinge, stop, x, v, w, gx, gv, &gradients[b], of_stop);
         scatter_both(t->slots, corner, 4, gx, gv);
@@ -183,10 +195,23 @@ static void slide_back(const BackChunk *t) {
         const uint16_t *corner = t->p->corner[SIM_KIND_SLIDE] + (size_t)b * 4 * SIM_LANES;
         const SimSlide slide = pushed(t->p, b);
         Num x[4][3], v[4][3], w[4][3], gx[4][3], gv[4][3];
-        gather_four(t->records, corner, x, v);
+        gather(t->records, corner, 4, x, v);
         for (int j = 0; j < 4; j++) lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
         sim_slide_adjoint(&slide, x, v, w, gx, gv, &gradients[b]);
         scatter_both(t->slots, corner, 4, gx, gv);
+    }
+}
+
+static void socket_back(const BackChunk *t) {
+    const SimSocket *sockets = t->p->element[SIM_KIND_SOCKET];
+    SimSocket *gradients = t->back->element[SIM_KIND_SOCKET];
+    for (int32_t b = t->chunk->block; b < t->chunk->block + t->chunk->blocks; b++) {
+        const uint16_t *corner = t->p->corner[SIM_KIND_SOCKET] + (size_t)b * 6 * SIM_LANES;
+        Num x[6][3], v[6][3], w[6][3], gx[6][3], gv[6][3];
+        gather(t->records, corner, 6, x, v);
+        for (int j = 0; j < 6; j++) lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
+        sim_socket_adjoint(&sockets[b], x, v, w, gx, gv, &gradients[b]);
+        scatter_both(t->slots, corner, 6, gx, gv);
     }
 }
 
@@ -194,7 +219,8 @@ void CPU_FN(sim_forces_back)(const SimPacked *p, const SimBack *back, size_t fir
     static void (*const run[SIM_KINDS])(const BackChunk *) = {[SIM_KIND_SPRING] = spring_back,
                                                               [SIM_KIND_TET] = tet_back,
                                                               [SIM_KIND_HINGE] = hinge_back,
-                                                              [SIM_KIND_SLIDE] = slide_back};
+                                                              [SIM_KIND_SLIDE] = slide_back,
+                                                              [SIM_KIND_SOCKET] = socket_back};
     _Alignas(64) real records[SIM_CHUNK_VERTICES * SIM_RECORD];
     _Alignas(64) real w[SIM_CHUNK_VERTICES * SIM_QUAD];
     for (size_t c = first; c < last; c++) {

@@ -21,6 +21,7 @@
 #include "sim/contact.h"
 #include "sim/hinge.h"
 #include "sim/slide.h"
+#include "sim/socket.h"
 #include "sim/spring.h"
 #include "sim/tet.h"
 #include "sim/vertex.h"

@@ -11,6 +11,7 @@
 #include "sim/hinge.h"
 #include "sim/rigid_particle.h"
 #include "sim/slide.h"
+#include "sim/socket.h"
 #include "sim/spring.h"
 #include "sim/tet.h"
 #include "sim/touching.h"
@@ -140,6 +141,27 @@ template <> struct Element<SIM_KIND_SLIDE> {
     }
 };
 
+template <> struct Element<SIM_KIND_SOCKET> {
+    static constexpr unsigned CORNERS = 6, PARAMETERS = 7;
+    static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[6][3], const Num v[6][3],
+                                 Num f[6][3]) {
+        const SimSocket socket = read_fields<SimSocket>(a.packed.element[SIM_KIND_SOCKET], place);
+        sim_socket_force(&socket, x, v, f);
+    }
+    template <bool rest>
+    static __device__ void adjoint(const SimDevicePacked &a, const SimDeviceBack &b, size_t place, const Num x[6][3],
+                                   const Num v[6][3], const Num w[6][3], Num gx[6][3], Num gv[6][3]) {
+        const SimSocket socket = read_fields<SimSocket>(a.packed.element[SIM_KIND_SOCKET], place);
+        SimSocket gradient = zeros<SimSocket>();
+        sim_socket_adjoint(&socket, x, v, w, gx, gv, &gradient);
+        add_fields<SimSocket, 0, PARAMETERS>(b.back.element[SIM_KIND_SOCKET], place, gradient);
+    }
+};
+
+// Elements of a chunk at most, each of a thread.
+template <SimKind kind>
+constexpr unsigned THREADS = kind == SIM_KIND_SOCKET ? unsigned{SIM_CHUNK_SOCKETS} : unsigned{SIM_CHUNK_ELEMENTS};
+
 // Vertex at corner j of an element.
 template <SimKind kind> static __device__ inline size_t vertex_of(const SimDevicePacked &a, size_t place, unsigned j) {
     return static_cast<size_t>(a.vertex[kind][field_at(Element<kind>::CORNERS, j, place)]);
@@ -152,18 +174,21 @@ static __device__ inline bool place_of(const SimDevicePacked &a, const SimChunk 
     return threadIdx.x < static_cast<size_t>(chunk.blocks) * LANES && *place < a.elements[kind];
 }
 
-// Shared memory: (corners, axes, ELEMENTS).
+// Shared memory: (corners, axes, THREADS).
+template <SimKind kind>
 static __device__ inline void share(real *shared, unsigned corner, unsigned axes, unsigned axis, const Num in[3]) {
-    UNROLL_LOOP(i, 3) shared[(corner * axes + axis + i) * ELEMENTS + threadIdx.x] = in[i];
+    UNROLL_LOOP(i, 3) shared[(corner * axes + axis + i) * THREADS<kind> + threadIdx.x] = in[i];
 }
 
 // The sum over the corners of a slot.
+template <SimKind kind>
 static __device__ inline void add_corners(const SimDevicePacked &a, size_t slot, const real *shared, unsigned axes,
                                           unsigned axis, Num sum[3]) {
     UNROLL_LOOP(i, 3) sum[i] = 0;
     for (int32_t c = a.corners_of[slot]; c < a.corners_of[slot + 1]; c++) {
-        const unsigned entry = a.corner_list[c], corner = entry / ELEMENTS, element = entry % ELEMENTS;
-        UNROLL_LOOP(i, 3) sum[i] += shared[(corner * axes + axis + i) * ELEMENTS + element];
+        const unsigned entry = a.corner_list[c], corner = entry / SIM_CHUNK_ELEMENTS,
+                       element = entry % SIM_CHUNK_ELEMENTS;
+        UNROLL_LOOP(i, 3) sum[i] += shared[(corner * axes + axis + i) * THREADS<kind> + element];
     }
 }
 
@@ -177,13 +202,13 @@ template <SimKind kind> __global__ void forces(SimDevicePacked a, SimStep step) 
             Num x[CORNERS][3], v[CORNERS][3], f[CORNERS][3];
             UNROLL_LOOP(j, CORNERS) read_record(step.state, vertex_of<kind>(a, place, j), x[j], v[j]);
             Element<kind>::force(a, place, x, v, f);
-            UNROLL_LOOP(j, CORNERS) share(shared, j, 3, 0, f[j]);
+            UNROLL_LOOP(j, CORNERS) share<kind>(shared, j, 3, 0, f[j]);
         }
         __syncthreads();
         THREAD_LOOP(s, static_cast<size_t>(chunk.vertices)) {
             const size_t slot = static_cast<size_t>(chunk.slot) + s;
             Num sum[3];
-            add_corners(a, slot, shared, 3, 0, sum);
+            add_corners<kind>(a, slot, shared, 3, 0, sum);
             write_quad(step.slots, slot, sum);
         }
         __syncthreads(); // the next chunk writes where slots have read
@@ -205,16 +230,16 @@ template <SimKind kind, bool rest> __global__ void forces_back(SimDevicePacked a
             }
             Element<kind>::template adjoint<rest>(a, b, place, x, v, w, gx, gv);
             UNROLL_LOOP(j, CORNERS) {
-                share(shared, j, 6, 0, gx[j]);
-                share(shared, j, 6, 3, gv[j]);
+                share<kind>(shared, j, 6, 0, gx[j]);
+                share<kind>(shared, j, 6, 3, gv[j]);
             }
         }
         __syncthreads();
         THREAD_LOOP(s, static_cast<size_t>(chunk.vertices)) {
             const size_t slot = static_cast<size_t>(chunk.slot) + s;
             Num sum[2][3];
-            add_corners(a, slot, shared, 6, 0, sum[0]);
-            add_corners(a, slot, shared, 6, 3, sum[1]);
+            add_corners<kind>(a, slot, shared, 6, 0, sum[0]);
+            add_corners<kind>(a, slot, shared, 6, 3, sum[1]);
             write_record(b.back.slots, slot, sum[0], sum[1]);
         }
         __syncthreads(); // the next chunk writes where slots have read
@@ -375,8 +400,8 @@ static __global__ void vertices_back(SimDevicePacked a, SimBack b) {
 static size_t vertex_count(const SimDevicePacked *a) { return a->packed.vertex_blocks * LANES; }
 
 template <SimKind kind> static void launch_forces(Device *device, const SimDevicePacked *a, const SimStep *s) {
-    constexpr size_t SHARED_BYTES = Element<kind>::CORNERS * 3 * ELEMENTS * sizeof(real);
-    LAUNCH(device, cuda_blocks(a->kind_chunks[kind], 1), ELEMENTS, SHARED_BYTES, forces<kind>, *a, *s);
+    constexpr size_t SHARED_BYTES = Element<kind>::CORNERS * 3 * THREADS<kind> * sizeof(real);
+    LAUNCH(device, cuda_blocks(a->kind_chunks[kind], 1), THREADS<kind>, SHARED_BYTES, forces<kind>, *a, *s);
 }
 
 void step(Device *device, const SimDevicePacked *a, const SimStep *s, unsigned long long number) {
@@ -385,6 +410,7 @@ void step(Device *device, const SimDevicePacked *a, const SimStep *s, unsigned l
     launch_forces<SIM_KIND_TET>(device, a, s);
     launch_forces<SIM_KIND_HINGE>(device, a, s);
     launch_forces<SIM_KIND_SLIDE>(device, a, s);
+    launch_forces<SIM_KIND_SOCKET>(device, a, s);
     launch_touches<false>(device, a, s->state, SimBack());
     LAUNCH(device, cuda_blocks(vertex_count(a)), CUDA_THREADS, 0, vertices, *a, *s, number);
     LAUNCH(device, cuda_blocks(a->packed.rigids, 1), RIGID_THREADS, sizeof(SharedRigid), rigid_step, *a, *s, number);
@@ -392,8 +418,9 @@ void step(Device *device, const SimDevicePacked *a, const SimStep *s, unsigned l
 
 template <SimKind kind, bool rest>
 static void launch_back(Device *device, const SimDevicePacked *a, const SimDeviceBack *b) {
-    constexpr size_t SHARED_BYTES = Element<kind>::CORNERS * 6 * ELEMENTS * sizeof(real);
-    LAUNCH(device, cuda_blocks(a->kind_chunks[kind], 1), ELEMENTS, SHARED_BYTES, (forces_back<kind, rest>), *a, *b);
+    constexpr size_t SHARED_BYTES = Element<kind>::CORNERS * 6 * THREADS<kind> * sizeof(real);
+    LAUNCH(device, cuda_blocks(a->kind_chunks[kind], 1), THREADS<kind>, SHARED_BYTES, (forces_back<kind, rest>), *a,
+           *b);
 }
 
 void back(Device *device, const SimDevicePacked *a, const SimDeviceBack *b) {
@@ -407,6 +434,7 @@ void back(Device *device, const SimDevicePacked *a, const SimDeviceBack *b) {
     else launch_back<SIM_KIND_TET, false>(device, a, b);
     launch_back<SIM_KIND_HINGE, false>(device, a, b);
     launch_back<SIM_KIND_SLIDE, false>(device, a, b);
+    launch_back<SIM_KIND_SOCKET, false>(device, a, b);
     launch_touches<true>(device, a, b->back.state, b->back);
 }
 

@@ -2,7 +2,7 @@
 // How the kernels of a step read and write packed arrays. Part of sim/cuda/phases.h.
 namespace SIM_CUDA_SPACE {
 
-constexpr size_t LANES = SIM_DEVICE_LANES, ELEMENTS = SIM_CHUNK_ELEMENTS;
+constexpr size_t LANES = SIM_DEVICE_LANES;
 
 struct alignas(16) Quad {
     real at[4];

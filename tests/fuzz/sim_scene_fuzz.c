@@ -39,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check(m->tet, 4 * m->tets, m->particles);
         check(m->hinge, 4 * m->hinges, m->particles);
         check(m->slide, 4 * m->slides, m->particles);
+        check(m->socket, 6 * m->sockets, m->particles);
         for (size_t i = 0; i < m->particles && m->rigids; i++)
             if (m->rigid[i] < -1 || m->rigid[i] >= (int32_t)m->rigids || !isfinite(m->inertia[i])) abort();
         check(m->material, m->particles, m->materials ? m->materials : 1);
