@@ -39,6 +39,17 @@ class Simulator(unittest.TestCase):
             thrust[:, :, [sim.joints["left"], sim.joints["right"]]] = 0  # open jaws lift nothing
             self.assertLess(np.ptp(sim.rollout({"thrust": thrust}).position[:, 0, -27:, 2].mean(1)), 0.01)
 
+    def test_balls(self):
+        with self.open("doll") as sim:
+            rows = {"neck": 0, "right_shoulder": 1, "right_hip": 2, "left_shoulder": 3, "left_hip": 4}
+            self.assertEqual({name: sim.joints[name] for name in rows}, rows)
+            self.assertEqual(sim.joints["left_knee"], 3)  # of the hinges
+            self.assertAlmostEqual(sim.values["socket.high"].data[0, 1], np.radians(80))
+            high = sim.values["socket.high"].data.copy()
+            free = sim.rollout().position
+            high[0, [rows["right_hip"], rows["left_hip"]]] = 0  # it stays straight
+            self.assertGreater(np.abs(sim.rollout({"socket.high": high}).position - free).max(), 0.1)
+
     def test_facts(self):
         sim = self.open(scenes=2)
         self.assertEqual((sim.scenes, sim.particles, sim.frames, sim.objects), (2, 147, 90, ["ball"]))
