@@ -83,8 +83,8 @@ RestSocket rest_socket(const double *rest, const int32_t particles[6]) {
     for (int k = 0; k < 2; k++) {
         const SimSocketFrame *frame = &state.frame[k];
         sim_socket_frame(x + 3 * k, &state.frame[k]);
-        out.most[3 * k + 1] = frame->over[2] / frame->over[1]; // |v|/|n|, of the transpose of L
-        out.most[3 * k + 2] = frame->over[2] / frame->over[0];
+        out.most[3 * k + 1] = frame->part[1]; // of the transpose of L
+        out.most[3 * k + 2] = frame->part[0];
         out.most[3 * k] = out.most[3 * k + 1] + out.most[3 * k + 2];
     }
     out.swing = sim_socket_swing(state.frame, &state);

@@ -20,11 +20,12 @@ typedef struct SimSocket {
 } SimSocket;
 
 typedef struct SimSocketFrame {
-    Num way[3][3], over[3]; // u, v and n, and 1 over their lengths
+    Num unit[3][3], over[3], part[2]; // unit vectors along u, v and n, 1 over their lengths; |u|/|n|, |v|/|n|
 } SimSocketFrame;
 
 typedef struct SimSocketState {
     SimSocketFrame frame[2];
+    Num arms[2][2][3];                     // of the velocities
     Num turn[3], s[3], sine, cosine, bend; // rad/s of the second against the first; bend: angle/sine
     Num m[3], across, along, past;         // of the swing: its axis, sine, cosine, and how far it is beyond `high`
     SimHeld damping;
@@ -35,46 +36,45 @@ typedef struct SimSocketState {
 SIM_ELEMENT Num sim_socket_sine(const Num a[3]) { return num_max(num_sqrt(num_dot(a, a)), num_all(NUM(1e-6))); }
 
 SIM_ELEMENT void sim_socket_frame(const Num x[3][3], SimSocketFrame *t) {
-    num_sub(x[1], x[0], t->way[0]);
-    num_sub(x[2], x[0], t->way[1]);
-    num_cross(t->way[0], t->way[1], t->way[2]);
-    for (int k = 0; k < 3; k++)
-        t->over[k] = NUM(1) / num_max(num_sqrt(num_dot(t->way[k], t->way[k])), num_all(NUM(1e-15)));
+    num_sub(x[1], x[0], t->unit[0]);
+    num_sub(x[2], x[0], t->unit[1]);
+    num_cross(t->unit[0], t->unit[1], t->unit[2]);
+    for (int k = 0; k < 3; k++) {
+        t->over[k] = NUM(1) / num_max(num_sqrt(num_dot(t->unit[k], t->unit[k])), num_all(NUM(1e-15)));
+        for (int i = 0; i < 3; i++) t->unit[k][i] = t->unit[k][i] * t->over[k];
+    }
+    for (int k = 0; k < 2; k++) t->part[k] = t->over[2] / t->over[k];
 }
 
-SIM_ELEMENT void sim_socket_unit(const SimSocketFrame *t, int k, Num out[3]) {
-    for (int i = 0; i < 3; i++) out[i] = t->way[k][i] * t->over[k];
+// u' and v' of what moves with y.
+SIM_ELEMENT void sim_socket_arms(const Num y[3][3], Num out[2][3]) {
+    num_sub(y[1], y[0], out[0]);
+    num_sub(y[2], y[0], out[1]);
 }
 
-// L y
-SIM_ELEMENT void sim_socket_turn(const SimSocketFrame *t, const Num y[3][3], Num out[3]) {
-    Num du[3], dv[3];
-    num_sub(y[1], y[0], du);
-    num_sub(y[2], y[0], dv);
-    const Num square = t->over[2] * t->over[2], a = square * num_dot(dv, t->way[2]),
-              b = square * num_dot(du, t->way[2]), c = square * num_dot(du, t->way[1]);
-    for (int i = 0; i < 3; i++) out[i] = a * t->way[0][i] - b * t->way[1][i] + c * t->way[2][i];
+// L y, from u' and v'
+SIM_ELEMENT void sim_socket_turn(const SimSocketFrame *t, const Num arms[2][3], Num out[3]) {
+    const Num a = t->part[0] * num_dot(arms[1], t->unit[2]), b = t->part[1] * num_dot(arms[0], t->unit[2]),
+              c = t->part[1] * num_dot(arms[0], t->unit[1]);
+    for (int i = 0; i < 3; i++) out[i] = a * t->unit[0][i] - b * t->unit[1][i] + c * t->unit[2][i];
 }
 
 // Its transpose: the forces of a torque on the frame.
 SIM_ELEMENT void sim_socket_couple(const SimSocketFrame *t, const Num torque[3], Num f[3][3]) {
-    const Num square = t->over[2] * t->over[2], a = square * num_dot(t->way[0], torque),
-              b = square * num_dot(t->way[1], torque), c = square * num_dot(t->way[2], torque);
+    const Num a = t->part[0] * num_dot(t->unit[0], torque), b = t->part[1] * num_dot(t->unit[1], torque),
+              c = t->part[1] * num_dot(t->unit[2], torque);
     for (int i = 0; i < 3; i++) {
-        f[1][i] = c * t->way[1][i] - b * t->way[2][i];
-        f[2][i] = a * t->way[2][i];
+        f[1][i] = c * t->unit[1][i] - b * t->unit[2][i];
+        f[2][i] = a * t->unit[2][i];
         f[0][i] = -(f[1][i] + f[2][i]);
     }
 }
 
 // Writes `m`, `across` and `along`; the swing.
 SIM_ELEMENT Num sim_socket_swing(const SimSocketFrame frame[2], SimSocketState *t) {
-    Num a[3], b[3];
-    sim_socket_unit(&frame[0], 0, a);
-    sim_socket_unit(&frame[1], 0, b);
-    num_cross(a, b, t->m);
+    num_cross(frame[0].unit[0], frame[1].unit[0], t->m);
     t->across = sim_socket_sine(t->m);
-    t->along = num_dot(a, b);
+    t->along = num_dot(frame[0].unit[0], frame[1].unit[0]);
     for (int i = 0; i < 3; i++) t->m[i] = t->m[i] / t->across;
     return num_atan2(t->across, t->along);
 }
@@ -84,11 +84,8 @@ SIM_ELEMENT void sim_socket_angle(const SimSocketFrame frame[2], SimSocketState 
     const Num zero = num_all(NUM(0));
     Num sum = num_all(NUM(-1)), s[3] = {zero, zero, zero};
     for (int k = 0; k < 3; k++) {
-        Num a[3], b[3];
-        sim_socket_unit(&frame[0], k, a);
-        sim_socket_unit(&frame[1], k, b);
-        num_add_cross(a, b, s);
-        sum = sum + num_dot(a, b);
+        num_add_cross(frame[0].unit[k], frame[1].unit[k], s);
+        sum = sum + num_dot(frame[0].unit[k], frame[1].unit[k]);
     }
     for (int i = 0; i < 3; i++) t->s[i] = s[i] / 2;
     t->cosine = sum / 2;
@@ -99,9 +96,12 @@ SIM_ELEMENT void sim_socket_angle(const SimSocketFrame frame[2], SimSocketState 
 SIM_ELEMENT void sim_socket_state(const SimSocket *socket, const Num x[6][3], const Num v[6][3], SimSocketState *t) {
     const Num zero = num_all(NUM(0));
     Num first[3];
-    for (int k = 0; k < 2; k++) sim_socket_frame(x + 3 * k, &t->frame[k]);
-    sim_socket_turn(&t->frame[0], v, first);
-    sim_socket_turn(&t->frame[1], v + 3, t->turn);
+    for (int k = 0; k < 2; k++) {
+        sim_socket_frame(x + 3 * k, &t->frame[k]);
+        sim_socket_arms(v + 3 * k, t->arms[k]);
+    }
+    sim_socket_turn(&t->frame[0], t->arms[0], first);
+    sim_socket_turn(&t->frame[1], t->arms[1], t->turn);
     num_sub(t->turn, first, t->turn);
     sim_socket_angle(t->frame, t);
     t->past = num_max(sim_socket_swing(t->frame, t) - socket->high, zero);
@@ -125,20 +125,18 @@ SIM_ELEMENT void sim_socket_force(const SimSocket *socket, const Num x[6][3], co
 
 // ---- adjoint
 
-// Adds what changes with the frame in g.(L y), y held, to its dLoss/d(u, v, n).
-SIM_ELEMENT void sim_socket_turn_back(const SimSocketFrame *t, const Num y[3][3], const Num g[3], Num out[3][3]) {
-    Num du[3], dv[3], turn[3];
-    num_sub(y[1], y[0], du);
-    num_sub(y[2], y[0], dv);
-    sim_socket_turn(t, y, turn);
-    const Num square = t->over[2] * t->over[2], a = square * num_dot(t->way[0], g), b = square * num_dot(t->way[1], g),
-              c = square * num_dot(t->way[2], g), off = NUM(2) * square * num_dot(turn, g);
-    const Num of_u = square * num_dot(dv, t->way[2]), of_v = square * num_dot(du, t->way[2]),
-              of_n = square * num_dot(du, t->way[1]);
+// Adds what changes with the frame in g.(L y), y held, to its dLoss/d(u, v, n), the last one times |n|.
+SIM_ELEMENT void sim_socket_turn_back(const SimSocketFrame *t, const Num arms[2][3], const Num g[3], Num out[3][3]) {
+    Num turn[3];
+    sim_socket_turn(t, arms, turn);
+    const Num a = t->part[0] * num_dot(t->unit[0], g), b = t->part[1] * num_dot(t->unit[1], g),
+              c = t->over[2] * num_dot(t->unit[2], g), off = NUM(2) * num_dot(turn, g);
+    const Num of_u = t->over[2] * num_dot(arms[1], t->unit[2]), of_v = t->over[2] * num_dot(arms[0], t->unit[2]),
+              of_n = t->part[1] * num_dot(arms[0], t->unit[1]);
     for (int i = 0; i < 3; i++) {
         out[0][i] = out[0][i] + of_u * g[i];
-        out[1][i] = out[1][i] - of_v * g[i] + c * du[i];
-        out[2][i] = out[2][i] + of_n * g[i] + a * dv[i] - b * du[i] - off * t->way[2][i];
+        out[1][i] = out[1][i] - of_v * g[i] + c * arms[0][i];
+        out[2][i] = out[2][i] + of_n * g[i] + a * arms[1][i] - b * arms[0][i] - off * t->unit[2][i];
     }
 }
 
@@ -148,20 +146,22 @@ SIM_ELEMENT void sim_socket_unit_back(const Num unit[3], Num over, const Num g[3
     for (int i = 0; i < 3; i++) out[i] = out[i] + over * (g[i] - along * unit[i]);
 }
 
-// Of a frame's three particles, from its dLoss/d(u, v, n).
-SIM_ELEMENT void sim_socket_frame_back(const SimSocketFrame *t, Num g[3][3], Num gx[3][3]) {
-    num_add_cross(t->way[1], g[2], g[0]);
-    num_add_cross(g[2], t->way[0], g[1]);
+// Of a frame's three particles, from its dLoss/d(u, v, n), the last one times |n|.
+SIM_ELEMENT void sim_socket_frame_back(const SimSocketFrame *t, const Num g[3][3], Num gx[3][3]) {
+    Num gu[3], gv[3];
+    num_cross(t->unit[1], g[2], gu);
+    num_cross(g[2], t->unit[0], gv);
     for (int i = 0; i < 3; i++) {
-        gx[1][i] = g[0][i];
-        gx[2][i] = g[1][i];
-        gx[0][i] = -(g[0][i] + g[1][i]);
+        gx[1][i] = g[0][i] + t->part[1] * gu[i];
+        gx[2][i] = g[1][i] + t->part[0] * gv[i];
+        gx[0][i] = -(gx[1][i] + gx[2][i]);
     }
 }
 
 // dLoss/d: sums of cross and dot products of unit vectors, those of the axes alone besides, and `turn`.
 typedef struct SimSocketBack {
     Num s[3], cosine, cross[3], along, turn[3];
+    Num arms[2][2][3]; // of dLoss/df
 } SimSocketBack;
 
 // q = dLoss/dtorque
@@ -206,47 +206,41 @@ SIM_ELEMENT void sim_socket_rub_back(const SimSocket *socket, const SimSocketSta
         back->turn[i] = slips * t->rub * along * over * over * t->turn[i] - (socket->k_d + t->rub) * q[i];
 }
 
-// Of one frame against the other, with side -1 of the first and 1 of the second.
-SIM_ELEMENT void sim_socket_side_back(const SimSocketFrame *own, const SimSocketFrame *other, Num side,
-                                      const SimSocketBack *back, const Num torque[3], const Num v[3][3],
-                                      const Num w[3][3], Num gx[3][3], Num gv[3][3]) {
-    const Num zero = num_all(NUM(0));
-    Num of_way[3][3], of_torque[3], of_turn[3];
-    for (int k = 0; k < 3; k++) { // g.(a x b) has the slopes b x g of a and g x a of b
-        Num unit[3], facing[3], g[3], cross[3];
-        const Num dot = k == 0 ? back->cosine + back->along : back->cosine;
-        sim_socket_unit(own, k, unit);
-        sim_socket_unit(other, k, facing);
-        for (int i = 0; i < 3; i++) {
-            cross[i] = side * (k == 0 ? back->s[i] + back->cross[i] : back->s[i]);
-            g[i] = dot * facing[i];
-            of_way[k][i] = zero;
-        }
-        num_add_cross(cross, facing, g);
-        sim_socket_unit_back(unit, own->over[k], g, of_way[k]);
-    }
-    for (int i = 0; i < 3; i++) of_torque[i] = side * torque[i], of_turn[i] = side * back->turn[i];
-    sim_socket_turn_back(own, w, of_torque, of_way);
-    sim_socket_turn_back(own, v, of_turn, of_way);
-    sim_socket_frame_back(own, of_way, gx);
-    sim_socket_couple(own, of_turn, gv);
+// w = dLoss/df; writes `back`, adds to dLoss/d(parameters).
+SIM_ELEMENT void sim_socket_parameters_back(const SimSocket *socket, const SimSocketState *t, const Num w[6][3],
+                                            SimSocketBack *back, SimSocket *gradient) {
+    Num q[3], first[3];
+    for (int k = 0; k < 2; k++) sim_socket_arms(w + 3 * k, back->arms[k]);
+    sim_socket_turn(&t->frame[0], back->arms[0], first);
+    sim_socket_turn(&t->frame[1], back->arms[1], q);
+    num_sub(q, first, q); // the loss is torque.q
+    sim_socket_rub_back(socket, t, q, back, gradient);
+    sim_socket_swing_back(socket, t, q, back, gradient);
+    sim_socket_angle_back(socket, t, q, back, gradient);
 }
 
-// w = dLoss/df; writes dLoss/dx, dLoss/dv, adds to dLoss/d(parameters).
-SIM_ELEMENT void sim_socket_adjoint(const SimSocket *socket, const Num x[6][3], const Num v[6][3], const Num w[6][3],
-                                    Num gx[6][3], Num gv[6][3], SimSocket *gradient) {
-    SimSocketState t;
-    SimSocketBack back;
-    Num q[3], first[3];
-    sim_socket_state(socket, x, v, &t);
-    sim_socket_turn(&t.frame[0], w, first);
-    sim_socket_turn(&t.frame[1], w + 3, q);
-    num_sub(q, first, q); // the loss is torque.q
-    sim_socket_rub_back(socket, &t, q, &back, gradient);
-    sim_socket_swing_back(socket, &t, q, &back, gradient);
-    sim_socket_angle_back(socket, &t, q, &back, gradient);
-    sim_socket_side_back(&t.frame[0], &t.frame[1], num_all(NUM(-1)), &back, t.torque, v, w, gx, gv);
-    sim_socket_side_back(&t.frame[1], &t.frame[0], num_all(NUM(1)), &back, t.torque, v + 3, w + 3, gx + 3, gv + 3);
+// Then writes dLoss/dx and dLoss/dv of the particles of the first frame (k = 0) or of the second (1).
+SIM_ELEMENT void sim_socket_particles_back(const SimSocketState *t, const SimSocketBack *back, int k, Num gx[3][3],
+                                           Num gv[3][3]) {
+    const Num zero = num_all(NUM(0)), side = num_all(NUM(2 * k - 1));
+    const SimSocketFrame *own = &t->frame[k], *other = &t->frame[1 - k];
+    Num of_way[3][3], of_torque[3], of_turn[3];
+    for (int j = 0; j < 3; j++) { // g.(a x b) has the slopes b x g of a and g x a of b
+        Num g[3], cross[3];
+        const Num dot = j == 0 ? back->cosine + back->along : back->cosine;
+        for (int i = 0; i < 3; i++) {
+            cross[i] = side * (j == 0 ? back->s[i] + back->cross[i] : back->s[i]);
+            g[i] = dot * other->unit[j][i];
+            of_way[j][i] = zero;
+        }
+        num_add_cross(cross, other->unit[j], g);
+        sim_socket_unit_back(own->unit[j], j == 2 ? num_all(NUM(1)) : own->over[j], g, of_way[j]);
+    }
+    for (int i = 0; i < 3; i++) of_torque[i] = side * t->torque[i], of_turn[i] = side * back->turn[i];
+    sim_socket_turn_back(own, back->arms[k], of_torque, of_way);
+    sim_socket_turn_back(own, t->arms[k], of_turn, of_way);
+    sim_socket_frame_back(own, of_way, gx);
+    sim_socket_couple(own, of_turn, gv);
 }
 
 #endif

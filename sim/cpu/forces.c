@@ -210,7 +210,11 @@ static void socket_back(const BackChunk *t) {
         Num x[6][3], v[6][3], w[6][3], gx[6][3], gv[6][3];
         gather(t->records, corner, 6, x, v);
         for (int j = 0; j < 6; j++) lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
-        sim_socket_adjoint(&sockets[b], x, v, w, gx, gv, &gradients[b]);
+        SimSocketState state;
+        SimSocketBack back;
+        sim_socket_state(&sockets[b], x, v, &state);
+        sim_socket_parameters_back(&sockets[b], &state, w, &back, &gradients[b]);
+        for (int k = 0; k < 2; k++) sim_socket_particles_back(&state, &back, k, gx + 3 * k, gv + 3 * k);
         scatter_both(t->slots, corner, 6, gx, gv);
     }
 }

@@ -27,6 +27,16 @@ namespace SIM_CUDA_SPACE {
 
 template <SimKind kind> struct Element;
 
+// Elements of a chunk at most, each of a thread.
+template <SimKind kind>
+constexpr unsigned THREADS = kind == SIM_KIND_SOCKET ? unsigned{SIM_CHUNK_SOCKETS} : unsigned{SIM_CHUNK_ELEMENTS};
+
+// Shared memory: (corners, axes, THREADS).
+template <SimKind kind>
+static __device__ inline void share(real *shared, unsigned corner, unsigned axes, unsigned axis, const Num in[3]) {
+    UNROLL_LOOP(i, 3) shared[(corner * axes + axis + i) * THREADS<kind> + threadIdx.x] = in[i];
+}
+
 // What a control adds to an element.
 static __device__ inline real control_at(const SimDevicePacked &a, SimKind kind, size_t place) {
     const real *control = static_cast<const real *>(a.packed.control[kind]);
@@ -148,19 +158,30 @@ template <> struct Element<SIM_KIND_SOCKET> {
         const SimSocket socket = read_fields<SimSocket>(a.packed.element[SIM_KIND_SOCKET], place);
         sim_socket_force(&socket, x, v, f);
     }
-    template <bool rest>
+    // So much is known of a socket that registers run out in f64, unless w is read after its state is there, and all
+    // gradients leave theirs as soon as they are known.
     static __device__ void adjoint(const SimDevicePacked &a, const SimDeviceBack &b, size_t place, const Num x[6][3],
-                                   const Num v[6][3], const Num w[6][3], Num gx[6][3], Num gv[6][3]) {
+                                   const Num v[6][3], real *shared) {
         const SimSocket socket = read_fields<SimSocket>(a.packed.element[SIM_KIND_SOCKET], place);
         SimSocket gradient = zeros<SimSocket>();
-        sim_socket_adjoint(&socket, x, v, w, gx, gv, &gradient);
+        SimSocketState state;
+        SimSocketBack back;
+        Num w[6][3];
+        sim_socket_state(&socket, x, v, &state);
+        UNROLL_LOOP(j, CORNERS)
+        read_quad(b.back.w, static_cast<size_t>(a.vertex[SIM_KIND_SOCKET][field_at(CORNERS, j, place)]), w[j]);
+        sim_socket_parameters_back(&socket, &state, w, &back, &gradient);
         add_fields<SimSocket, 0, PARAMETERS>(b.back.element[SIM_KIND_SOCKET], place, gradient);
+        UNROLL_LOOP(k, 2) {
+            Num gx[3][3], gv[3][3];
+            sim_socket_particles_back(&state, &back, k, gx, gv);
+            UNROLL_LOOP(j, 3) {
+                share<SIM_KIND_SOCKET>(shared, 3 * k + j, 6, 0, gx[j]);
+                share<SIM_KIND_SOCKET>(shared, 3 * k + j, 6, 3, gv[j]);
+            }
+        }
     }
 };
-
-// Elements of a chunk at most, each of a thread.
-template <SimKind kind>
-constexpr unsigned THREADS = kind == SIM_KIND_SOCKET ? unsigned{SIM_CHUNK_SOCKETS} : unsigned{SIM_CHUNK_ELEMENTS};
 
 // Vertex at corner j of an element.
 template <SimKind kind> static __device__ inline size_t vertex_of(const SimDevicePacked &a, size_t place, unsigned j) {
@@ -172,12 +193,6 @@ template <SimKind kind>
 static __device__ inline bool place_of(const SimDevicePacked &a, const SimChunk &chunk, size_t *place) {
     *place = static_cast<size_t>(chunk.block) * LANES + threadIdx.x;
     return threadIdx.x < static_cast<size_t>(chunk.blocks) * LANES && *place < a.elements[kind];
-}
-
-// Shared memory: (corners, axes, THREADS).
-template <SimKind kind>
-static __device__ inline void share(real *shared, unsigned corner, unsigned axes, unsigned axis, const Num in[3]) {
-    UNROLL_LOOP(i, 3) shared[(corner * axes + axis + i) * THREADS<kind> + threadIdx.x] = in[i];
 }
 
 // The sum over the corners of a slot.
@@ -222,16 +237,17 @@ template <SimKind kind, bool rest> __global__ void forces_back(SimDevicePacked a
         const SimChunk chunk = a.packed.chunk[a.first_chunk[kind] + c];
         size_t place;
         if (place_of<kind>(a, chunk, &place)) {
-            Num x[CORNERS][3], v[CORNERS][3], w[CORNERS][3], gx[CORNERS][3], gv[CORNERS][3];
-            UNROLL_LOOP(j, CORNERS) {
-                const size_t vertex = vertex_of<kind>(a, place, j);
-                read_record(b.back.state, vertex, x[j], v[j]);
-                read_quad(b.back.w, vertex, w[j]);
-            }
-            Element<kind>::template adjoint<rest>(a, b, place, x, v, w, gx, gv);
-            UNROLL_LOOP(j, CORNERS) {
-                share<kind>(shared, j, 6, 0, gx[j]);
-                share<kind>(shared, j, 6, 3, gv[j]);
+            Num x[CORNERS][3], v[CORNERS][3];
+            UNROLL_LOOP(j, CORNERS) read_record(b.back.state, vertex_of<kind>(a, place, j), x[j], v[j]);
+            if constexpr (kind == SIM_KIND_SOCKET) Element<kind>::adjoint(a, b, place, x, v, shared);
+            else {
+                Num w[CORNERS][3], gx[CORNERS][3], gv[CORNERS][3];
+                UNROLL_LOOP(j, CORNERS) read_quad(b.back.w, vertex_of<kind>(a, place, j), w[j]);
+                Element<kind>::template adjoint<rest>(a, b, place, x, v, w, gx, gv);
+                UNROLL_LOOP(j, CORNERS) {
+                    share<kind>(shared, j, 6, 0, gx[j]);
+                    share<kind>(shared, j, 6, 3, gv[j]);
+                }
             }
         }
         __syncthreads();
