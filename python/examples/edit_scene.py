@@ -6,18 +6,13 @@
 
 Writes to FOLDER (default: a new one in /tmp): as_seen.png, edited.png, edited_later.png, edited.h5 (vpd render edited.h5).
 docs/editing.md lists every edit and selection."""
-import pathlib
-import sys
-import tempfile
-
 import numpy as np
 import vpd
-from roll_out import REPOSITORY, write_png
+from roll_out import REPOSITORY, output_folder, write_png
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="vpd_"))
-    folder.mkdir(exist_ok=True)
+    folder = output_folder(__doc__)
     model = vpd.Model(REPOSITORY / "demo/carried.h5")
     scene = model.episode(REPOSITORY / "data/mujoco_blocks_sample.h5", start=3)
     view = vpd.View.look_at((1.6, -1.6, 1.4), (0, 0, 0.2), height=240, width=320)

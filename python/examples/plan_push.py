@@ -8,14 +8,11 @@ The dark paddle in data/mujoco_pusher.h5 stands for a gripper: it goes where a c
 does to the blocks. A step of so small a scene has no work for several threads, so each processor has a model of one thread.
 Writes to FOLDER (default: a new one in /tmp): seen.h5, seen.png, pushed.png, pushed.h5 (vpd render pushed.h5)."""
 import os
-import pathlib
-import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import vpd
-from roll_out import REPOSITORY, write_png
+from roll_out import REPOSITORY, output_folder, write_png
 
 BLOCK, PADDLE = "object 1", "object 3"
 STEPS, SPEEDS, DIRECTIONS = 16, (0.3, 0.5, 0.7), np.arange(0, 360, 22.5)  # time steps, m/s, degrees
@@ -39,8 +36,7 @@ def miss(scene, plans, goal):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="vpd_"))
-    folder.mkdir(exist_ok=True)
+    folder = output_folder(__doc__)
     workers = min(len(os.sched_getaffinity(0)), 8)
     model, *others = [vpd.Model(REPOSITORY / "demo/carried.h5", threads=1) for _ in range(workers)]
     scene = model.episode(REPOSITORY / "data/mujoco_pusher.h5", start=3)

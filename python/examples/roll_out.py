@@ -5,9 +5,9 @@
     python/examples/roll_out.py [FOLDER]      # needs numpy and h5py; runs on the repository's own files
 
 Writes to FOLDER (default: a new one in /tmp): seen.png, predicted.png, pushed.png, rollout.h5 (vpd render rollout.h5)."""
+import argparse
 import pathlib
 import struct
-import sys
 import tempfile
 import zlib
 
@@ -16,6 +16,15 @@ import numpy as np
 import vpd
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def output_folder(text):
+    """The FOLDER that the command line names, or a new one in /tmp. Nothing is made of a wrong command line, or for --help, which prints the text."""
+    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=pathlib.Path, help=argparse.SUPPRESS)
+    folder = parser.parse_args().folder or pathlib.Path(tempfile.mkdtemp(prefix="vpd_"))
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def write_png(path, rgb):
@@ -29,8 +38,7 @@ def write_png(path, rgb):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="vpd_"))
-    folder.mkdir(exist_ok=True)
+    folder = output_folder(__doc__)
     model = vpd.Model(REPOSITORY / "demo/carried.h5")
     print(f"{model}: sees {model.history} frames, {1 / model.time_step:.0f} per second")
 

@@ -3,6 +3,7 @@
 """The simulator as a function of PyTorch: checked by torch's gradcheck, then used to find the friction of a bouncing ball.
 
     python/examples/torch_sim.py      # needs numpy and torch; runs on scenes/ball.yaml"""
+import argparse
 import pathlib
 
 import torch
@@ -36,6 +37,7 @@ def tensor(sim, name, value=None):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     sim = vpd.Sim(SCENE, precision="f64")
     print(sim)
 

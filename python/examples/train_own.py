@@ -6,6 +6,7 @@
 
 Writes to FOLDER: data.h5, run/ and rollout.glb (animated points for 3D viewers). Ctrl-C saves the training, and the same command
 continues it."""
+import argparse
 import pathlib
 import sys
 
@@ -17,8 +18,24 @@ def show(line):
         print(f"step {line['step']}: loss {line['loss']:.4f}")
 
 
-def main(recording, folder, *settings):
-    folder = pathlib.Path(folder)
+def setting(text):
+    key, value = text.split("=", 1)
+    return key, value
+
+
+def arguments():
+    """The command line; nothing is made of a wrong one."""
+    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("RECORDING", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("FOLDER", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("KEY=VALUE", nargs="*", type=setting, help=argparse.SUPPRESS)
+    recording, folder, settings = vars(parser.parse_args()).values()
+    if not recording.exists():
+        parser.error(f"{recording} does not exist")
+    return recording, folder, dict(settings)
+
+
+def main(recording, folder, settings):
     data, run = folder / "data.h5", folder / "run"
     folder.mkdir(parents=True, exist_ok=True)
     if not data.exists():
@@ -30,7 +47,7 @@ def main(recording, folder, *settings):
     if found["verdict"] == "FAIL":
         sys.exit("the data are wrong; correct them first")
 
-    options = {"model.preset": "small", **dict(pair.split("=", 1) for pair in settings)}
+    options = {"model.preset": "small", **settings}
     vpd.train(options=options, data=data, out=run, callback=show, resume=(run / "checkpoints" / "latest").exists())
 
     model = vpd.Model(run)
@@ -41,6 +58,5 @@ def main(recording, folder, *settings):
     model.episode(data).step(6).export(folder / "rollout.glb")
 
 
-if len(sys.argv) < 3:
-    sys.exit(__doc__)
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*arguments())

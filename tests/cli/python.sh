@@ -26,7 +26,18 @@ expect 0 "/libvpd.so" "" env -u VPD_LIBRARY LD_LIBRARY_PATH="$build" "$python" -
 mkdir "$folder/beside" && cp -r "$VPD_SOURCE/python/vpd" "$folder/beside/vpd" && cp -L "$build/libvpd.so" "$folder/beside/vpd/libvpd.so.0"
 expect 0 "$folder/beside/vpd/libvpd.so.0" "" env -u VPD_LIBRARY PYTHONPATH="$folder/beside" "$python" -c 'import vpd; print(vpd.library_path)'
 
+# The examples look at their arguments before they make anything.
+mkdir "$folder/nothing" "$folder/tmp"
+example() { env -C "$folder/nothing" TMPDIR="$folder/tmp" "$python" "$VPD_SOURCE/python/examples/$1.py" "${@:2}"; }
 if "$python" -c 'import h5py' 2>/dev/null; then
+  for name in roll_out edit_scene plan_push train_own; do
+    expect 0 "python/examples/$name.py" "" example "$name" --help
+    expect 2 "" "error: " example "$name" --steps 3
+    expect 2 "" "unrecognized arguments" example "$name" one two --three
+  done
+  expect 2 "" "KEY=VALUE: invalid setting value: 'small'" example train_own . out small
+  expect 2 "" "absent.mp4 does not exist" example train_own absent.mp4 out
+  [ -z "$(ls "$folder/nothing" "$folder/tmp" | grep -v :)" ] || fail "an example makes something of a wrong command line: $(ls "$folder/nothing" "$folder/tmp")"
   expect 0 "higher" "" "$python" "$VPD_SOURCE/python/examples/roll_out.py" "$folder/example"
   for file in seen.png predicted.png pushed.png rollout.h5; do
     [ -s "$folder/example/$file" ] || fail "the example made no $file"
