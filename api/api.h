@@ -23,6 +23,7 @@ struct vpd_model {
 struct vpd_scene {
     vpd_model *model;
     RolloutFile file;
+    char *warnings; // of its last edits; NULL: none
 };
 
 // Every call that computes, or reads a scene, lies between call_begin and call_end. The host's signal handlers stay
@@ -77,6 +78,8 @@ typedef struct ApiNotes {
 } ApiNotes;
 
 Status api_notes_open(ApiNotes *notes, Error *err);
+// The warnings, a sentence a line, in memory that the caller frees; NULL if that is short.
+char *api_notes_text(const ApiNotes *notes);
 void api_notes_free(ApiNotes *notes); // accepts {0}
 
 // `object` and the warnings as a text for the caller; `out` may be NULL. Releases the reference to `object`; NULL

@@ -27,21 +27,21 @@ static Status check_change(const Change *change, const RolloutFile *file, Error 
     return api_check_step(file, change->step, err);
 }
 
-static Status change_file(const Change *change, Device *device, RolloutFile *file, RolloutFile *other,
+static Status change_file(const Change *change, Device *device, const Log *log, RolloutFile *file, RolloutFile *other,
                           EditReport *report, Error *err) {
-    if (change->list) return edit_apply(change->list, device, NULL, change->step, file, report, err);
+    if (change->list) return edit_apply(change->list, device, log, change->step, file, report, err);
     if (change->append) return edit_append(file, other, change->append, device, report, err);
     return edit_set_labels(file, change->labels, change->names, device, err);
 }
 
 // The model's own device may be a GPU; edits are made on the CPU.
-static Status change_copy(const vpd_scene *scene, const Change *change, RolloutFile *file, RolloutFile *other,
-                          EditReport *report, Error *err) {
+static Status change_copy(const vpd_scene *scene, const Change *change, const Log *log, RolloutFile *file,
+                          RolloutFile *other, EditReport *report, Error *err) {
     Device *device = NULL;
     Status status = check_change(change, &scene->file, err);
     if (status == STATUS_OK) status = rollout_file_copy(&scene->file, file, err);
     if (status == STATUS_OK) status = device_open("cpu", scene->model->session.device->threads, &device, err);
-    if (status == STATUS_OK) status = change_file(change, device, file, other, report, err);
+    if (status == STATUS_OK) status = change_file(change, device, log, file, other, report, err);
     device_close(device);
     return status;
 }
@@ -56,41 +56,56 @@ static Status copy_other(const vpd_scene *other, size_t step, RolloutFile *out, 
     return status;
 }
 
-static Status change_scene(vpd_scene *scene, const Change *change, EditReport *report, Error *err) {
-    RolloutFile file = {0}, other = {0};
-    Status status = STATUS_OK;
-    if (change->other) status = copy_other(change->other, change->append->other_step, &other, err);
-    if (status != STATUS_OK) return status;
-    Call call = call_begin(scene->model, 0, false);
-    status = change_copy(scene, change, &file, &other, report, err);
-    if (status == STATUS_OK) {
-        RolloutFile old = scene->file;
-        scene->file = file;
-        file = old;
-    }
-    call_end(&call);
-    rollout_file_free(&file);
-    rollout_file_free(&other);
-    return status;
-}
-
 static Status check_report(const vpd_edit_report *report, Error *err) {
     return report ? API_CHECK_STRUCT(report, vpd_edit_report, err) : STATUS_OK;
 }
 
-static void give_report(const EditReport *from, vpd_edit_report *to) {
+static void give_report(const vpd_scene *scene, const EditReport *from, vpd_edit_report *to) {
     if (!to) return;
     *to = (vpd_edit_report){.struct_size = sizeof *to,
                             .before = from->before,
                             .after = from->after,
                             .applied = from->applied,
-                            .skipped = from->skipped};
+                            .skipped = from->skipped,
+                            .warnings = scene->warnings};
+}
+
+// The scene takes what is in *file and the warnings; *file gets what the scene had.
+static Status take_change(vpd_scene *scene, const ApiNotes *notes, RolloutFile *file, Error *err) {
+    const RolloutFile old = scene->file;
+    char *warnings = api_notes_text(notes);
+    if (!warnings) return error_set(err, STATUS_FAILED, "out of memory for warnings");
+    free(scene->warnings);
+    scene->warnings = warnings;
+    scene->file = *file;
+    *file = old;
+    return STATUS_OK;
+}
+
+// `report` may be NULL.
+static Status change_scene(vpd_scene *scene, const Change *change, vpd_edit_report *report, Error *err) {
+    RolloutFile file = {0}, other = {0};
+    ApiNotes notes = {0};
+    EditReport done = {0};
+    Status status = STATUS_OK;
+    if (change->other) status = copy_other(change->other, change->append->other_step, &other, err);
+    if (status == STATUS_OK) status = api_notes_open(&notes, err);
+    if (status == STATUS_OK) {
+        Call call = call_begin(scene->model, 0, false);
+        status = change_copy(scene, change, &notes.log, &file, &other, &done, err);
+        if (status == STATUS_OK) status = take_change(scene, &notes, &file, err);
+        if (status == STATUS_OK) give_report(scene, &done, report);
+        call_end(&call);
+    }
+    api_notes_free(&notes);
+    rollout_file_free(&file);
+    rollout_file_free(&other);
+    return status;
 }
 
 vpd_status vpd_scene_edit(vpd_scene *scene, size_t step, const char *edits, const char *folder, vpd_edit_report *report,
                           vpd_error *err) {
     Error e = {0};
-    EditReport done = {0};
     EditList *list = NULL;
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = api_check_pointer(edits, "edits", &e);
@@ -98,8 +113,7 @@ vpd_status vpd_scene_edit(vpd_scene *scene, size_t step, const char *edits, cons
     if (status == STATUS_OK && !(list = edit_list_create()))
         status = error_set(&e, STATUS_FAILED, "out of memory for a list of edits");
     if (status == STATUS_OK) status = edit_list_read(list, edits, "edits", folder ? folder : ".", &e);
-    if (status == STATUS_OK) status = change_scene(scene, &(Change){.list = list, .step = step}, &done, &e);
-    if (status == STATUS_OK) give_report(&done, report);
+    if (status == STATUS_OK) status = change_scene(scene, &(Change){.list = list, .step = step}, report, &e);
     edit_list_free(list);
     return api_result(status, &e, err);
 }
@@ -116,7 +130,6 @@ static Status check_append(const double by[3], const char *label, Error *err) {
 vpd_status vpd_scene_append(vpd_scene *scene, size_t step, const vpd_scene *other, size_t other_step,
                             const double by[3], const char *label, vpd_edit_report *report, vpd_error *err) {
     Error e = {0};
-    EditReport done = {0};
     EditAppend append = {.step = step, .other_step = other_step, .as = label};
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = api_check_pointer(other, "other", &e);
@@ -124,18 +137,16 @@ vpd_status vpd_scene_append(vpd_scene *scene, size_t step, const vpd_scene *othe
     if (status == STATUS_OK) status = check_append(by, label, &e);
     if (by) memcpy(append.by, by, sizeof append.by);
     if (status == STATUS_OK)
-        status = change_scene(scene, &(Change){.append = &append, .other = other, .step = step}, &done, &e);
-    if (status == STATUS_OK) give_report(&done, report);
+        status = change_scene(scene, &(Change){.append = &append, .other = other, .step = step}, report, &e);
     return api_result(status, &e, err);
 }
 
 vpd_status vpd_scene_set_labels(vpd_scene *scene, const uint16_t *labels, size_t count, const char *names,
                                 vpd_error *err) {
     Error e = {0};
-    EditReport done = {0};
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = api_check_pointer(labels, "labels", &e);
     const Change change = {.labels = labels, .names = names, .count = count};
-    if (status == STATUS_OK) status = change_scene(scene, &change, &done, &e);
+    if (status == STATUS_OK) status = change_scene(scene, &change, NULL, &e);
     return api_result(status, &e, err);
 }

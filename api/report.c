@@ -21,17 +21,32 @@ void api_notes_free(ApiNotes *notes) {
     *notes = (ApiNotes){0};
 }
 
-// A quiet log holds one warning on each line. NULL: one could not be put into the list.
-static json_t *warnings(ApiNotes *notes) {
+// A quiet log holds one warning on each line.
+char *api_notes_text(const ApiNotes *notes) {
     static const char prefix[] = "warning: ";
-    json_t *out = json_array();
     fflush(notes->log.out);
-    for (char *rest = notes->text, *line; (line = strtok_r(rest, "\n", &rest));) {
+    char *out = strdup(notes->text), *to = out;
+    for (const char *line = notes->text, *end; out && *line; line = end) {
         if (!strncmp(line, prefix, strlen(prefix))) line += strlen(prefix);
+        end = line + strcspn(line, "\n");
+        end += *end == '\n';
+        memcpy(to, line, (size_t)(end - line));
+        to += end - line;
+    }
+    if (out) *to = 0;
+    return out;
+}
+
+// NULL: one could not be put into the list.
+static json_t *warnings(const ApiNotes *notes) {
+    char *text = api_notes_text(notes);
+    json_t *out = text ? json_array() : NULL;
+    for (char *rest = text, *line; out && (line = strtok_r(rest, "\n", &rest));) {
         if (json_array_append_new(out, json_string(line)) == 0) continue;
         json_decref(out);
-        return NULL;
+        out = NULL;
     }
+    free(text);
     return out;
 }
 

@@ -19,7 +19,7 @@ Status scene_create(vpd_model *model, RolloutFile *file, vpd_scene **out, Error 
         rollout_file_free(file);
         return error_set(err, STATUS_FAILED, "out of memory for a scene");
     }
-    *scene = (vpd_scene){model, *file};
+    *scene = (vpd_scene){.model = model, .file = *file};
     model->references++;
     *out = scene;
     return STATUS_OK;
@@ -29,6 +29,7 @@ void vpd_scene_free(vpd_scene *scene) {
     if (!scene) return;
     vpd_model *model = scene->model;
     rollout_file_free(&scene->file);
+    free(scene->warnings);
     free(scene);
     vpd_model_close(model);
 }

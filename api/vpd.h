@@ -180,6 +180,8 @@ typedef struct vpd_edit_report {
     size_t struct_size;
     size_t before, after;    // present particles
     size_t applied, skipped; // edits; those with `if_empty: skip` that selected nothing
+    const char *warnings;    // what is to be known of the edits, a sentence a line; "": nothing. The scene has it until
+                             // it is edited again
 } vpd_edit_report;
 
 // Applies edits, as `vpd edit` does, to the state at `step`: it becomes step 0, with the velocities that it has, and

@@ -31,6 +31,7 @@ Status edit_contact_read(const ArgumentReader *reader, const YamlNode *node, voi
 // The bodies that take part: those that are selected, and those that are driven.
 typedef struct Cast {
     size_t count, steps;
+    size_t driven;      // of the selected bodies
     int32_t *number;    // (count) of each
     AnalyticBody *body; // (count)
     double *points;     // those of all bodies, at the present and before
@@ -45,14 +46,19 @@ static void cast_free(Cast *cast) {
     free(cast->told);
 }
 
-// role (numbers): 0: takes no part, 1: moves freely, 2: is driven. NULL if memory is short.
-static uint8_t *cast_roles(const EditScene *scene, const Mask *mask, size_t *numbers) {
+// role (numbers): 0: takes no part, 1: moves freely, 2: is driven. *both: selected and driven. NULL if memory is short.
+static uint8_t *cast_roles(const EditScene *scene, const Mask *mask, size_t *numbers, size_t *both) {
     const RolloutDrives *drives = &scene->file->drives;
     uint8_t *role = scene_bodies_of(scene_now(scene), mask, numbers);
     size_t same;
     Mask *there = scene_bodies_of(scene_now(scene), NULL, &same);
-    for (size_t k = 0; role && there && k < drives->count; k++)
-        if ((size_t)drives->body[k] < same && there[drives->body[k]]) role[drives->body[k]] = 2;
+    *both = 0;
+    for (size_t k = 0; role && there && k < drives->count; k++) {
+        const size_t body = (size_t)drives->body[k];
+        if (body >= same || !there[body]) continue;
+        *both += role[body] == 1;
+        role[body] = 2;
+    }
     if (!there) {
         free(role);
         role = NULL;
@@ -121,7 +127,7 @@ static Status cast_fill(const EditScene *scene, const uint8_t *role, size_t numb
 
 static Status cast_make(const EditScene *scene, const Mask *mask, Cast *cast, Error *err) {
     size_t numbers;
-    uint8_t *role = cast_roles(scene, mask, &numbers);
+    uint8_t *role = cast_roles(scene, mask, &numbers, &cast->driven);
     if (!role) return scene_no_memory(err);
     Status status = cast_fill(scene, role, numbers, cast, err);
     free(role);
@@ -280,6 +286,9 @@ Status edit_simulate(EditScene *scene, const Edit *edit, const Mask *mask, Error
         return error_set(err, STATUS_BAD_INPUT, "gravity needs a time step, found %g s", scene->file->time_step);
     Status status = edit->select ? scene_embody(scene, mask, err) : STATUS_OK;
     if (status == STATUS_OK) status = cast_make(scene, mask, &cast, err);
+    if (status == STATUS_OK && edit->select && cast.driven)
+        log_warning(scene->log, "%zu of the selected bodies %s driven, and not simulated: throw %s first", cast.driven,
+                    cast.driven == 1 ? "is" : "are", cast.driven == 1 ? "it" : "them");
     if (status == STATUS_OK && cast.count) status = simulate(scene, edit, &cast, err);
     cast_free(&cast);
     return status;

@@ -155,7 +155,7 @@ class Library(unittest.TestCase):
         report = copy.edit("move: {label: object 0, by: [0.1, 0, 0.2]}",
                            {"copy": {"label": 1, "by": np.array([0.3, 0, 0]), "as": "Zwölf"}},
                            {"remove": {"height": {"below": np.float32(-50)}, "if_empty": "skip"}}, step=2)
-        self.assertEqual(report, (scene.particles, expected.particles, 2, 1))
+        self.assertEqual(report, (scene.particles, expected.particles, 2, 1, []))
         self.assertEqual(copy.steps, 0)
         for array in ("positions", "features", "labels", "colours", "moving", "radii"):
             np.testing.assert_array_equal(getattr(copy, array)(), getattr(expected, array)())
@@ -171,7 +171,10 @@ class Library(unittest.TestCase):
             moved = scene.copy()
             self.assertEqual(moved.edit(*edits, step=0).applied, 2)
             np.testing.assert_array_equal(moved.positions(), scene.positions(0) + np.float32((0, 0, 1)))
-        self.assertEqual(moved.edit().applied, 0)
+        self.assertEqual((moved.edit().applied, moved.edit().warnings), (0, []))
+        # What is to be known of mechanics.
+        report = scene.copy().edit({"remove": {"label": "background"}}, "simulate: {}", step=0)
+        self.assertEqual(report.warnings, ["no floor was found among what stands still: bodies fall for ever"])
         # Labels of the caller's, and another scene beside it.
         lower = scene.positions(0)[:, 2] < np.median(scene.positions(0)[:, 2])
         scene.set_labels(lower * 3, ["rest", "a", "b", "low"])

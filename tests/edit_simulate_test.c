@@ -73,6 +73,35 @@ static void test_driven(void **state) {
     rollout_file_free(&file);
 }
 
+// A body that is simulated already is driven to the next `simulate`, which says so if it was selected.
+static void test_driven_selected(void **state) {
+    char *said = NULL;
+    size_t length;
+    Error err;
+    EditReport report;
+    (void)state;
+    RolloutFile file = edit_scene();
+    FILE *out = open_memstream(&said, &length);
+    assert_non_null(out);
+    const Log log = {.out = out, .quiet = true};
+    EditList *list = edit_list_create();
+    assert_status_ok(edit_list_add(list, "--do 1", "simulate: {label: red, steps: 5}", &err), err);
+    assert_status_ok(edit_list_add(list, "--do 2", "simulate: {steps: 3}", &err), err);
+    assert_status_ok(edit_apply(list, NULL, &log, 0, &file, &report, &err), err);
+    fflush(out);
+    assert_string_equal(said, "");
+    assert_true(steps_of(&file, RED) == 5 && steps_of(&file, BLUE) == 3);
+    edit_list_free(list);
+    list = edit_list_create();
+    assert_status_ok(edit_list_add(list, "--do 1", "simulate: {label: [red, blue]}", &err), err);
+    assert_status_ok(edit_apply(list, NULL, &log, 0, &file, &report, &err), err);
+    fclose(out);
+    assert_non_null(strstr(said, "2 of the selected bodies are driven, and not simulated: throw them first"));
+    edit_list_free(list);
+    free(said);
+    rollout_file_free(&file);
+}
+
 // The side of a table's top is taken for a body behind the plane of the top, but hides no floor from what falls.
 static void test_side_of_table(void **state) {
     double at[3];
@@ -170,8 +199,9 @@ static void test_bodies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_falls), cmocka_unit_test(test_selection), cmocka_unit_test(test_driven),
-        cmocka_unit_test(test_wrong), cmocka_unit_test(test_bodies),    cmocka_unit_test(test_side_of_table),
+        cmocka_unit_test(test_falls),           cmocka_unit_test(test_selection), cmocka_unit_test(test_driven),
+        cmocka_unit_test(test_driven_selected), cmocka_unit_test(test_wrong),     cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_side_of_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ class CPicture(Sized):
 
 class EditReport(Sized):
     _fields_ = [("struct_size", c_size_t), ("before", c_size_t), ("after", c_size_t), ("applied", c_size_t),
-                ("skipped", c_size_t)]
+                ("skipped", c_size_t), ("warnings", c_char_p)]
 
 
 class TrainOptions(Sized):

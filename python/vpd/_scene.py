@@ -11,7 +11,7 @@ import textwrap
 import threading
 import weakref
 from dataclasses import dataclass
-from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -145,6 +145,11 @@ class EditReport(NamedTuple):
     after: int
     applied: int  # edits
     skipped: int # those with `if_empty: skip` and an empty selection
+    warnings: List[str] # what is to be known of the edits, as sentences
+
+
+def _edit_report(report: c.EditReport) -> EditReport:
+    return EditReport(report.before, report.after, report.applied, report.skipped, report.warnings.decode().split("\n")[:-1])
 
 
 class _Handle:
@@ -427,7 +432,7 @@ class Scene(_Handle):
         report = c.EditReport()
         self._change("vpd_scene_edit", self._index(step), _edits(edits), _path(folder), ctypes.byref(report),
                      call=call_long)
-        return EditReport(report.before, report.after, report.applied, report.skipped)
+        return _edit_report(report)
 
     def append(self, other: "Scene", by: Sequence[float] = (0, 0, 0), *, label: Optional[str] = None, step: int = -1,
                other_step: int = -1) -> EditReport:
@@ -441,7 +446,7 @@ class Scene(_Handle):
         with first._lock, second._lock:
             self._change("vpd_scene_append", self._index(step), other._pointer, other._index(other_step), place, name,
                          ctypes.byref(report))
-        return EditReport(report.before, report.after, report.applied, report.skipped)
+        return _edit_report(report)
 
     def set_labels(self, labels: np.ndarray, names: Optional[Sequence[str]] = None) -> "Scene":
         """Sets the particles' labels: (N) whole numbers, 0 = background. names: of label 0, 1, ..; None keeps the names. Steps

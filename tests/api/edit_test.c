@@ -47,6 +47,7 @@ static void as_the_program(void **state) {
     assert_vpd_ok(vpd_scene_edit(scene, 2, list, NULL, &report, &err), err);
     assert_int_equal(steps_of(scene), 0);
     assert_true(report.applied == 2 && report.skipped == 1 && report.after > report.before);
+    assert_string_equal(report.warnings, "");
     assert_int_equal(report.after, world_particles(scene, 0).count);
     // Saved and read it goes on the same.
     assert_vpd_ok(vpd_scene_write(scene, world_place("saved.h5"), &err), err);
