@@ -55,8 +55,9 @@ static Status simulate(Live *live, long id, size_t steps, Error *err) {
     return status;
 }
 
-// A copy of a job's scene, with its edits.
-static Status edited_copy(Live *live, const LiveJob *job, vpd_scene **out, Error *err) {
+// A copy of a job's scene, with its edits. *warnings (may be NULL): the copy's, if there are any.
+static Status edited_copy(Live *live, const LiveJob *job, vpd_scene **out, const char **warnings, Error *err) {
+    vpd_edit_report report = {.struct_size = sizeof report, .warnings = ""};
     vpd_error e = {0};
     char folder[FILE_PATH_SIZE];
     pthread_mutex_lock(&live->lock); // another episode may take its place
@@ -64,16 +65,34 @@ static Status edited_copy(Live *live, const LiveJob *job, vpd_scene **out, Error
     memcpy(folder, live->folder, sizeof folder);
     pthread_mutex_unlock(&live->lock);
     if (status != STATUS_OK) return status;
-    return api_status(*job->edits ? vpd_scene_edit(*out, job->step, job->edits, *folder ? folder : NULL, NULL, &e)
-                                  : vpd_scene_rewind(*out, job->step, &e),
-                      &e, err);
+    status = api_status(*job->edits ? vpd_scene_edit(*out, job->step, job->edits, *folder ? folder : NULL, &report, &e)
+                                    : vpd_scene_rewind(*out, job->step, &e),
+                        &e, err);
+    if (warnings) *warnings = report.warnings;
+    return status;
+}
+
+static Status keep_warnings(Live *live, long id, const char *warnings, Error *err) {
+    char *text = strdup(warnings);
+    if (!text) return live_no_memory(err);
+    pthread_mutex_lock(&live->lock);
+    if (live->result.id == id) {
+        free(live->result.warnings);
+        live->result.warnings = text;
+        text = NULL;
+    }
+    pthread_mutex_unlock(&live->lock);
+    free(text);
+    return STATUS_OK;
 }
 
 static Status work(Live *live, long id, const LiveJob *job, size_t more, Error *err) {
     if (more > 0) return simulate(live, id, more, err);
     vpd_scene_free(live->scene);
     live->scene = NULL;
-    Status status = edited_copy(live, job, &live->scene, err);
+    const char *warnings = "";
+    Status status = edited_copy(live, job, &live->scene, &warnings, err);
+    if (status == STATUS_OK) status = keep_warnings(live, id, warnings, err);
     for (size_t s = 0; s <= (*job->edits ? 0 : job->step) && status == STATUS_OK; s++)
         if (!outdated(live, id)) status = put_part(live, err);
     return status == STATUS_OK ? simulate(live, id, job->steps, err) : status;
@@ -112,6 +131,7 @@ static void *run(void *owner) {
 
 static void clear(Result *r) {
     free((char *)r->job.edits);
+    free(r->warnings);
     free(r->ends);
     free(r->bytes.data);
     view_order_free(&r->order);
@@ -134,7 +154,7 @@ Status live_try(Live *live, const LiveJob *job, Error *err) {
     vpd_scene *scene = NULL;
     Status status = check_job(live, job, err);
     if (status == STATUS_OK && !*job->edits) status = error_set(err, STATUS_BAD_INPUT, "there are no edits in it");
-    if (status == STATUS_OK) status = edited_copy(live, job, &scene, err);
+    if (status == STATUS_OK) status = edited_copy(live, job, &scene, NULL, err);
     vpd_scene_free(scene);
     return status;
 }
@@ -177,8 +197,9 @@ static char *result_facts(const Result *r) {
     const char *state = r->working ? "working" : r->error.status == STATUS_OK ? "done" : "failed";
     json_t *why = json_string(r->error.text);
     if (!why) why = json_string("its error is not UTF-8");
-    json_t *facts = json_pack("{s:I s:s s:I s:f s:o}", "id", (json_int_t)r->id, "state", state, "parts",
-                              (json_int_t)r->parts, "seconds", r->seconds, "error", why);
+    json_t *facts =
+        json_pack("{s:I s:s s:I s:f s:o s:o}", "id", (json_int_t)r->id, "state", state, "parts", (json_int_t)r->parts,
+                  "seconds", r->seconds, "error", why, "warnings", json_text(r->warnings ? r->warnings : ""));
     char *text = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
     json_decref(facts);
     return text;

@@ -60,8 +60,8 @@ Status live_ask(Live *live, const LiveJob *job, long *id, Error *err);
 // Goes on with the result of the last job by `steps`.
 Status live_more(Live *live, long id, size_t steps, Error *err);
 // What there is of the result beyond its first `from` parts (the head and step 0 are the first part, each step is
-// one): u32 bytes of JSON {"id", "state", "parts", "error"}, the JSON, and the parts. While there is nothing yet and it
-// is worked on, waits a moment for it.
+// one): u32 bytes of JSON {"id", "state", "parts", "error", "warnings"}, the JSON, and the parts. While there is
+// nothing yet and it is worked on, waits a moment for it.
 Status live_result(Live *live, long id, size_t from, ViewBytes *out, Error *err);
 // What the model draws of a scene, or with `scene` -1 of the finished result `id`, as PNG. `view` is at most
 // LIVE_PICTURE_SIDE wide and high.

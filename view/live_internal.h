@@ -23,6 +23,7 @@ typedef struct Result {
     LiveJob job;         // edits in memory of our own
     size_t more;         // steps to go on by, in place of a job
     Error error;         // why it ended early
+    char *warnings;      // of its edits; NULL: none
     ViewOrder order;     // of the parts
     size_t order_steps;  // what it was made for
     ViewBytes bytes;     // the parts

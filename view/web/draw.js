@@ -293,7 +293,8 @@ export class Painter {
   // A part of the canvas, in parts of its size from the top left.
   begin_pane([x, y, w, h], background) {
     const { gl, canvas } = this;
-    const box = [x * canvas.width, (1 - y - h) * canvas.height, w * canvas.width, h * canvas.height].map(Math.round);
+    const [left, right] = [x, x + w].map(v => Math.round(v * canvas.width)), [low, high] = [1 - y - h, 1 - y].map(v => Math.round(v * canvas.height));
+    const box = [left, low, right - left, high - low]; // nothing is left between two panes
     gl.viewport(...box);
     gl.scissor(...box);
     gl.clearColor(...background, 1);

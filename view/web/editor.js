@@ -75,6 +75,7 @@ export class Editor extends Stage {
     this.find('.what').textContent = `${name}: ${length} particle${length > 1 ? 's' : ''}, at ${vector(middle(step))} m, ${scene.speed(middle, step).toFixed(2)} m/s`;
     this.root.dataset.selected = name;
     this.find('.acts').hidden = !this.live;
+    this.name_mechanics();
     this.changed();
   }
 
@@ -87,8 +88,9 @@ export class Editor extends Stage {
   // Selects what a selection of the list of edits takes; the server says what that is.
   async select_where(entry, where, name) {
     const step = this.edit_step(entry), of = entry.result ? { result: this.job } : { scene: Math.max(entry.id, 0) };
+    if (this.is_kept(entry)) return;
     this.play(false);
-    this.set_step(step);
+    this.set_step(entry.scene.begin + step);
     this.state('');
     await this.attempt(async () => {
       const indices = await ask_selection({ ...of, step, where });
@@ -165,9 +167,12 @@ export class Editor extends Stage {
     this.find('.what').textContent = 'Nothing. Click a particle, or choose a body:';
     this.find('[data-set="pick"]').value = '';
     this.find('.acts').hidden = true;
+    this.name_mechanics();
     delete this.root.dataset.selected;
     this.changed();
   }
+
+  name_mechanics() { this.find('[data-do="mechanics"]').textContent = this.selection ? 'Move what is selected' : 'Move all bodies'; }
 
   select_by_name(value) {
     const entry = this.front();
@@ -264,19 +269,54 @@ export class Editor extends Stage {
     return upright ? add(through, scale(up, dot(subtract(at, through), up))) : at;
   }
 
+  // Steps for which an edit says how something moves.
+  coming() { return clamp(Math.round(this.settings.steps) || 1, 1, 10000); }
+
+  // Says that a selection cannot be edited, because the list edits another scene.
+  elsewhere() {
+    const { entry } = this.selection, other = !this.edits.empty && entry.id >= 0 && entry.id !== this.edits.from?.id;
+    if (other) this.state('The list edits another scene. Select in that one or in the edited one, or undo the list first.', true);
+    return other || this.is_kept(entry);
+  }
+
+  is_kept({ kept }) {
+    if (kept) this.state('What was kept can only be looked at. Select in another scene.', true);
+    return kept;
+  }
+
   vector() { return [...this.root.querySelectorAll('[data-number="vector"]')].map(input => Number(input.value) || 0); }
 
   act(what, by = this.vector()) {
-    if (!this.live || !this.selection) return;
-    const { entry, where } = this.selection, other = !this.edits.empty && entry.id >= 0 && entry.id !== this.edits.from?.id;
-    if (other) return this.state('The list edits another scene. Select in that one or in the edited one, or undo the list first.', true);
+    if (!this.live || !this.selection || this.elsewhere()) return;
+    const { where } = this.selection;
     const edits = { throw: `throw: {${where}, velocity: ${vector(by)}}`,
-      drive: `drive: {${where}, velocity: ${vector(by)}, steps: ${clamp(Math.round(this.settings.steps) || 1, 1, 10000)}}`, move: `move: {${where}, by: ${vector(by)}}`,
+      drive: `drive: {${where}, velocity: ${vector(by)}, steps: ${this.coming()}}`, move: `move: {${where}, by: ${vector(by)}}`,
       copy: `copy: {${where}, by: ${vector(by.some(v => v) ? by : this.room_beside())}}`, remove: `remove: {${where}}`,
       rotate: `rotate: {${where}, ${turn_about(by)}}`, recolour: `recolour: {${where}, like: {${this.find('[data-set="like"]').value}}}`,
       name: `label: {${where}, as: "${this.find('[data-set="name"]').value.replace(/["\\]/g, '').trim()}"}` };
     if (what === 'name' && edits.name.endsWith('""}')) return this.state('Type a name for the label first.', true);
     if (this.edits.add(edits[what], this.present())) this.edited();
+  }
+
+  // Mechanics in place of the model, for what is selected or for all bodies.
+  mechanics() {
+    if (!this.live || (this.selection && this.elsewhere())) return;
+    const [mu] = this.numbers('friction'), gravity = this.numbers('gravity'), good = gravity.every(g => g !== null && Math.abs(g) <= 1e6);
+    if (mu === null || !(mu >= 0 && mu <= 100)) return this.state('Friction: a number from 0 to 100', true);
+    if (!good && gravity.some(g => g !== null)) return this.state('Gravity: three numbers from -1000000 to 1000000, or none for 9.81 m/s² downwards', true);
+    const words = [this.selection?.where, `steps: ${this.coming()}`, good && `gravity: ${vector(gravity)}`, `contact: {mu: ${mu}}`];
+    if (this.edits.add(`simulate: {${words.filter(Boolean).join(', ')}}`, this.present())) this.edited();
+  }
+
+  // null: empty, NaN: no number.
+  numbers(name) { return [...this.root.querySelectorAll(`[data-number="${name}"]`)].map(({ value, valueAsNumber, validity }) => value || validity.badInput ? valueAsNumber : null); }
+
+  // Leaves a copy of the result there, beside the next ones; or takes it away.
+  keep_beside() {
+    const entry = this.result(), kept = this.scenes.find(other => other.kept);
+    if (kept) return this.drop_scene(kept);
+    if (!entry || this.streaming) return this.state(entry ? 'It is still being simulated.' : 'Simulate first.', true);
+    this.add_scene(entry.scene.copy(), 'kept', { kept: true });
   }
 
   // Adds the particles of a file that is shown.
@@ -315,7 +355,7 @@ export class Editor extends Stage {
     if (before?.scene === scene) return this.show_time();
     if (before) this.painter.forget(before.scene);
     Object.assign(entry, { scene, shown: true });
-    this.settings.step = 0;
+    this.settings.step = scene.begin;
     this.select_none();
     this.list_scenes();
     if (scene.time_step && scene.movers) this.play(true);
@@ -345,24 +385,28 @@ export class Editor extends Stage {
   // Shows the steps of a job as they come.
   async stream(job, scene_so_far) {
     const turn = this.turn = (this.turn || 0) + 1, began = performance.now(), { steps } = this.settings;
-    let last = scene_so_far?.last || 0, waited = 0;
+    let last = scene_so_far?.last || 0, waited = 0, told = '';
     if (!(Number.isInteger(steps) && steps >= 0 && steps <= 10000)) return this.state('Steps: a whole number from 0 to 10000', true);
     this.streaming = true;
+    this.end_note(); // a warning of the job before
     try {
-      for await (const { id, scene, news } of run_job(job, scene_so_far)) {
+      for await (const { id, scene, news, warnings } of run_job(job, scene_so_far)) {
         if (this.turn !== turn) return;
         this.job = id;
+        told = warnings;
         if (!news) continue;
+        if (job.edits) scene.begin = job.step;
         this.show_result(scene);
         if (!waited && job.more) { // the first is shown at once, and the others play as they come
-          this.set_step(last + 1);
+          this.set_step(scene.begin + last + 1);
           if (steps > 1) this.play(true);
         }
         last = scene.last;
         waited ||= performance.now() - began;
         this.state(`Simulating: step ${last}`);
       }
-      this.state(`${last} steps.${job.more ? '' : ` The edit was shown after ${Math.round(waited)} ms.`}`);
+      this.state(`${last} steps.${job.more ? '' : ` The edit was shown after ${Math.round(waited)} ms.`}${told && ` Warning: ${told}`}${job.more && this.edits.text.includes('simulate:') ? ' Behind the steps of "simulate" the model moves bodies.' : ''}`);
+      if (told && !job.more) this.say(`Warning: ${told}`);
     } catch (error) {
       if (this.turn === turn || error.lost) this.failed(error);
     }

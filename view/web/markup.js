@@ -4,8 +4,8 @@
 const icon = path => `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg>`;
 const button = (name, label, path) =>
   `<button type="button" class="icon" data-do="${name}" aria-label="${label}" title="${label}">${icon(path)}</button>`;
-const numbers = (name, what) => ['x', 'y', 'z'].map(c =>
-  `<label><span>${c}</span><input type="number" step="0.1" value="0" data-number="${name}" aria-label="${what} along ${c}"></label>`).join('');
+const numbers = (name, what, value = 0) => ['x', 'y', 'z'].map(c =>
+  `<label><span>${c}</span><input type="number" step="0.1" value="${value}" data-number="${name}" aria-label="${what} along ${c}"></label>`).join('');
 
 export function switch_theme() {
   const page = document.documentElement;
@@ -115,6 +115,13 @@ export const MARKUP = `
       <div class="row"><label for="name-ID">Label</label><input id="name-ID" type="text" data-set="name" placeholder="name"><button type="button" data-do="name">Set</button></div>
     </div>
   </section>
+  <section class="editing mechanics"><h3>Mechanics</h3>
+    <p class="small">Gravity, contact and friction move bodies in place of the model, for as many steps as below.</p>
+    <div class="row"><label for="friction-ID">Friction</label><input id="friction-ID" type="number" min="0" max="100" step="0.1" value="0.5" data-number="friction"></div>
+    <p class="small">Gravity in m/s²; without numbers 9.81 downwards.</p>
+    <div class="triple">${numbers('gravity', 'gravity, metres a second squared,', '')}</div>
+    <div class="buttons"><button type="button" data-do="mechanics" title="Mechanics for what is selected, or for all bodies (G)">Move all bodies</button></div>
+  </section>
   <section class="editing"><h3>Edits</h3>
     <textarea rows="5" spellcheck="false" aria-label="List of edits (YAML)" data-set="edits" placeholder="No edits yet."></textarea>
     <div class="buttons">
@@ -128,6 +135,7 @@ export const MARKUP = `
     <div class="buttons">
       <button type="button" class="main" data-do="simulate" title="Edit and simulate (S)">Simulate</button>
       <button type="button" data-do="more" title="Go on from the last step">Step on</button>
+      <button type="button" data-do="beside" aria-pressed="false" title="Keeps this result beside the next ones, or takes it away">Keep beside</button>
       <button type="button" data-do="download">Save rollout</button>
     </div>
     <p class="state small" role="status"></p>
@@ -148,6 +156,7 @@ export const MARKUP = `
 <dt class="edits">drag an arrow, a ring</dt><dd class="edits">move or rotate what is selected along, about x, y or z</dd>
 <dt class="edits">T, M or R held, drag</dt><dd class="edits">throw, move or rotate what is selected; with Shift upwards</dd>
 <dt class="edits">T, M, R, C, Delete</dt><dd class="edits">throw, move, rotate, copy by the numbers; delete</dd>
+<dt class="edits">G</dt><dd class="edits">mechanics move what is selected, or all bodies</dd>
 <dt class="edits">Control Z, Control Y</dt><dd class="edits">undo, redo</dd>
 <dt class="edits">S</dt><dd class="edits">simulate</dd>
 <dt>P, ?</dt><dd>panel, this list</dd></dl>

@@ -12,7 +12,11 @@ export class Scene {
     this.steps = []; // {low, high, data}: positions as 16 bits between low and high
     this.title = facts.name ? `${facts.surface.some(count => count > 0) ? '' : 'episode '}${facts.name}` : 'particles';
     this.speed_max = 0;
+    this.begin = 0; // the step of the timeline that its first one is
   }
+
+  // The same as it is now, to which no further steps come.
+  copy() { return Object.assign(new Scene({}), this, { steps: [...this.steps], trail_map: null }); }
 
   get last() { return this.steps.length - 1; }
 

@@ -88,7 +88,7 @@ export const ask_wish = wish => post_json('/api/wish', { wish });
 
 const pause = ms => new Promise(done => setTimeout(done, ms));
 
-// Begins a job, or goes on with one. Yields {id, scene, news} whenever the server was asked for steps, for which it waits a little; `news`: some came.
+// Begins a job, or goes on with one. Yields {id, scene, news, warnings} whenever the server was asked for steps, for which it waits a little; `news`: some came.
 export async function* run_job(job, scene_so_far) {
   const { id } = await post_json('/api/jobs', job);
   for (let wait = 5, scene = scene_so_far, state; state !== 'done';) {
@@ -96,7 +96,7 @@ export async function* run_job(job, scene_so_far) {
     const { value, next } = read_json(buffer, 0), news = next < buffer.byteLength;
     if (news && !scene) scene = read_scene(buffer, next);
     else for (let at = next; at < buffer.byteLength;) at = scene.read_step(buffer, at);
-    yield { id, scene, news };
+    yield { id, scene, news, warnings: value.warnings.trimEnd().replaceAll('\n', '; ') };
     if (value.state === 'failed') throw new Error(value.error);
     state = value.state;
     if (state !== 'done' && news) await pause(wait = Math.min(40, wait * 2));

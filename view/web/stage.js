@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is shown: scenes side by side or over each other, the model's own picture, what was recorded, and time.
-import { add, AXES, frame_of, place_in, scale, subtract, transform } from './math.js';
+import { add, AXES, clamp, frame_of, place_in, scale, subtract, transform } from './math.js';
 import { Camera } from './camera.js';
 import { no_painter, Painter, arrow_lines, axis_lines, box_lines, colours, frusta, frustum_lines, grid_lines, trail_dots } from './draw.js';
 import { copy_view } from './films.js';
@@ -138,6 +138,7 @@ export class Stage {
       label.append(box, ` ${entry.name}`);
       return label;
     }));
+    this.find('[data-do="beside"]').setAttribute('aria-pressed', String(this.scenes.some(entry => entry.kept)));
     this.find('.scenes-part').hidden = this.scenes.length < 2;
     this.find('.simulated').hidden = !this.scenes.some(({ scene }) => has_surface(scene));
     this.find('option[value="error"]').hidden = !this.scenes.some(entry => entry.truth);
@@ -162,8 +163,8 @@ export class Stage {
 
   visible() { return this.scenes.filter(entry => entry.shown); }
   front() { return this.visible().at(-1); } // the one that is edited: the result when there is one
-  step_of(scene) { return Math.min(this.settings.step, scene.last); }
-  last() { return Math.max(0, ...this.visible().map(entry => entry.scene.last)); }
+  step_of(scene) { return clamp(this.settings.step - scene.begin, 0, scene.last); }
+  last() { return Math.max(0, ...this.visible().map(({ scene }) => scene.begin + scene.last)); }
 
   // ---- drawing
 
@@ -371,10 +372,10 @@ export class Stage {
     const held = entries.includes(this.selection?.entry) && !this.arrow && !this.turning ? handle_lines(this.handles()) : [];
     if (held.length) painter.draw_lines(held, matrix, { front: true });
     if (settings.touching) for (const { scene } of entries) {
-      const dots = scene.touching_at(Math.min(settings.step, scene.last)).flatMap(place => [...place, 0.95, 0.2, 0.15, 1]);
+      const dots = scene.touching_at(this.step_of(scene)).flatMap(place => [...place, 0.95, 0.2, 0.15, 1]);
       if (dots.length) painter.draw_lines(dots, matrix, { dots: true, front: true });
     }
-    if (settings.trails) for (const { scene } of entries) painter.draw_lines(trail_dots(scene, settings.step), matrix, { dots: true, front: true });
+    if (settings.trails) for (const { scene } of entries) painter.draw_lines(trail_dots(scene, this.step_of(scene)), matrix, { dots: true, front: true });
     if (settings.grid) this.mark_axes(box);
     if (entries.length === 1 && this.visible().length > 1)
       this.marks.push({ text: entries[0].name, x: w * (box[0] + 0.5 * box[2]), y: h * (box[1] + box[3]) - 1, caption: true, wide: w * box[2] });
@@ -382,7 +383,7 @@ export class Stage {
 
   // A few steps before and behind, blue and orange.
   draw_ghosts(scene, matrix, pixels) {
-    const { step, size } = this.settings, apart = Math.max(1, Math.round(scene.last / 10));
+    const { size } = this.settings, step = this.step_of(scene), apart = Math.max(1, Math.round(scene.last / 10));
     for (const [by, tint] of [[-2, 0.8], [-1, 0.6], [1, 0.6], [2, 0.8]].map(([k, t]) => [k * apart, [...(k < 0 ? [0.25, 0.5, 0.95] : [0.95, 0.5, 0.15]), t]]))
       if (step + by >= 0 && step + by <= scene.last) this.painter.draw_ghost({ scene, step: step + by, tint }, matrix, pixels, size * 0.25);
   }

@@ -9,6 +9,7 @@ const STOPS = [
   ['.compare', 'If the data say where objects really went, this shows it beside the prediction, and the colour "error" tells how far off it is.'],
   ['.selected', 'Click a particle to select its body. Box and lasso take whatever you draw around.'],
   ['[data-set="edits"]', 'Throw, move, rotate, copy or delete what is selected: each is a line here, and the model simulates what follows. Undo with Control Z.'],
+  ['.mechanics', 'Gravity, contact and friction can move bodies in place of the model: one, or all of them. "Keep beside" leaves a result there to compare with the next.'],
   ['[data-do="download"]', 'Save the rollout, or the list: "vpd edit" makes the same of it, bit for bit.'],
   ['[data-do="picture"]', 'Pictures, films and a path of cameras for "vpd render". That was the tour; the question mark shows it again.'],
 ];
