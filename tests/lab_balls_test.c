@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ball joints of scene files that resist turning: closed forms, what is kept, gradients, the stable bound, and what is
 // refused.
-#include "lab/fit_free.h"
 #include "lab/record.h"
-#include "sim/backend.h"
 #include "tests/lab_hinge.h"
 
 #define SIDE 0.2
@@ -191,23 +189,13 @@ static void test_gradients(void **state) {
                                         "joints.neck.friction",  "joints.neck.k_f",     "joints.neck.k_e",
                                         "joints.neck.k_d",       "joints.neck.radius",  "joints.neck.axis.y",
                                         "joints.neck.at.x"};
-    Gradcheck out;
-    Error err;
     (void)state;
     SimScene scene = movie_parse(CHAIN);
     assert_int_equal(scene.balls, 2);
     assert_string_equal(scene.ball[1].name, "wrist");
-    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
-    for (size_t i = 0; i < out.rows; i++) {
-        if (out.row[i].verdict != GRADCHECK_RIGHT || (out.row[i].value >= SIM_SOCKET_KE && out.row[i].adjoint == 0))
-            fail_msg("%s: %g, error %g", sim_value_info[out.row[i].value].name, out.row[i].adjoint, out.row[i].error);
-    }
+    movie_check_acting(&scene, SIM_SOCKET_KE);
     scene_free(&scene);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        FitFree f;
-        assert_status_ok(fit_free_parse(CHAIN, strlen(CHAIN), "s.yaml", names + i, 1, &f, &err), err);
-        fit_free_close(&f);
-    }
+    movie_check_names(CHAIN, names, sizeof names / sizeof *names);
 }
 
 // Gradients at the start's own pose, where neither the axis of the angle nor that of the swing is known, with limits of
@@ -225,27 +213,9 @@ static void test_aligned(void **state) {
     }
 }
 
-// All instruction sets and both precisions take the same way.
 static void test_isas(void **state) {
-    static const char *const isas[] = {"base", "avx2", "avx512"};
-    Movie exact;
     (void)state;
-    exact.scene = movie_parse(CHAIN);
-    exact.scene.precision = SIM_F64;
-    movie_run(&exact, "base");
-    for (int i = 0; i < 6; i++) {
-        Movie m;
-        double apart = 0;
-        if (!sim_backend_find(isas[i % 3], i < 3)) continue; // not of this processor
-        m.scene = movie_parse(CHAIN);
-        m.scene.precision = i < 3 ? SIM_F64 : SIM_F32;
-        movie_run(&m, isas[i % 3]);
-        for (size_t k = 0; k < m.frames * m.row; k++) apart = fmax(apart, fabs(m.position[k] - exact.position[k]));
-        print_message("%s, f%d: %.2g m apart\n", isas[i % 3], i < 3 ? 64 : 32, apart);
-        assert_true(apart < (i < 3 ? 1e-11 : 1e-4));
-        movie_end(&m);
-    }
-    movie_end(&exact);
+    movie_check_isas(CHAIN);
 }
 
 // Quiet a little below the bound, and not above: by stiffness, damping and friction about the thin axis of a rod, in a

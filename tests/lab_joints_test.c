@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joints of scene files: pendulums, welds and chains by closed forms, what is kept, gradients, and what is refused.
 #include "base/vector.h"
-#include "lab/fit_free.h"
 #include "lab/record.h"
 #include "tests/lab_movie.h"
 
@@ -168,7 +167,6 @@ static void test_record(void **state) {
     SimScene scene = movie_parse(CHAIN(GROUND));
     RolloutFile file = {0};
     RecordWorst worst = {0};
-    FitFree f;
     Error err;
     double gap[64];
     Sim *sim;
@@ -195,10 +193,7 @@ static void test_record(void **state) {
     for (size_t i = 0; i < scene.model.particles; i++) assert_true(isinf(gap[i])); // the rods are inside of each other
     sim_close(sim);
     scene_free(&scene);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_status_ok(fit_free_parse(CHAIN(GROUND), strlen(CHAIN(GROUND)), "s.yaml", names + i, 1, &f, &err), err);
-        fit_free_close(&f);
-    }
+    movie_check_names(CHAIN(GROUND), names, sizeof names / sizeof *names);
 }
 
 // The bound knows joints: quiet a little below it, and not above; at what is fixed, and between two that move.

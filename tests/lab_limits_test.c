@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits and friction of hinges: closed forms, what is kept, gradients, the stable bound, and what is refused.
-#include "lab/fit_free.h"
 #include "tests/lab_hinge.h"
 
 #define AT_PIN ROD("position: [0, 0, 1]")
@@ -191,11 +190,7 @@ static void test_gradients(void **state) {
     for (size_t i = 0; i < out.rows; i++)
         if (sim_value_is_stop(out.row[i].value)) assert_true(out.row[i].adjoint != 0);
     scene_free(&scene);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        FitFree f;
-        assert_status_ok(fit_free_parse(CHAIN, strlen(CHAIN), "s.yaml", names + i, 1, &f, &err), err);
-        fit_free_close(&f);
-    }
+    movie_check_names(CHAIN, names, sizeof names / sizeof *names);
 }
 
 static void positions_of(const SimScene *scene, int threads, double *out) {

@@ -4,8 +4,10 @@
 #define VPD_TESTS_LAB_MOVIE_H
 
 #include "base/vector.h"
+#include "lab/fit_free.h"
 #include "lab/gradcheck.h"
 #include "lab/scene.h"
+#include "sim/backend.h"
 #include "tests/test.h"
 
 typedef struct Movie {
@@ -158,20 +160,32 @@ static inline void movie_refused(const char *text, const char *words) {
                         err, words);
 }
 
-// All gradients of the scene agree with differences.
-static inline void movie_check_scene(const SimScene *scene) {
+// All gradients of the scene agree with differences, and those of `acting` and the values behind it are not 0.
+static inline void movie_check_acting(const SimScene *scene, SimValue acting) {
     Gradcheck out;
     Error err;
     assert_status_ok(gradcheck_run(scene, &(SimOptions){.threads = 1}, &out, &err), err);
     for (size_t i = 0; i < out.rows; i++)
-        if (out.row[i].verdict != GRADCHECK_RIGHT)
+        if (out.row[i].verdict != GRADCHECK_RIGHT || (out.row[i].value >= acting && out.row[i].adjoint == 0))
             fail_msg("%s: %g, error %g", sim_value_info[out.row[i].value].name, out.row[i].adjoint, out.row[i].error);
 }
+
+static inline void movie_check_scene(const SimScene *scene) { movie_check_acting(scene, SIM_VALUES); }
 
 static inline void movie_check_gradients(const char *text) {
     SimScene scene = movie_parse(text);
     movie_check_scene(&scene);
     scene_free(&scene);
+}
+
+// Fits may change these numbers of the scene.
+static inline void movie_check_names(const char *text, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        FitFree f;
+        Error err;
+        assert_status_ok(fit_free_parse(text, strlen(text), "s.yaml", names + i, 1, &f, &err), err);
+        fit_free_close(&f);
+    }
 }
 
 // The largest speed after 3,000 steps, each `part` of the stable bound; INFINITY: it explodes.
@@ -212,6 +226,28 @@ static inline void movie_end(Movie *m) {
     scene_free(&m->scene);
     free(m->position);
     free(m->velocity);
+}
+
+// All instruction sets and both precisions take the same way.
+static inline void movie_check_isas(const char *text) {
+    static const char *const isas[] = {"base", "avx2", "avx512"};
+    Movie exact;
+    exact.scene = movie_parse(text);
+    exact.scene.precision = SIM_F64;
+    movie_run(&exact, "base");
+    for (int i = 0; i < 6; i++) {
+        Movie m;
+        double apart = 0;
+        if (!sim_backend_find(isas[i % 3], i < 3)) continue; // not of this processor
+        m.scene = movie_parse(text);
+        m.scene.precision = i < 3 ? SIM_F64 : SIM_F32;
+        movie_run(&m, isas[i % 3]);
+        for (size_t k = 0; k < m.frames * m.row; k++) apart = fmax(apart, fabs(m.position[k] - exact.position[k]));
+        print_message("%s, f%d: %.2g m apart\n", isas[i % 3], i < 3 ? 64 : 32, apart);
+        assert_true(apart < (i < 3 ? 1e-11 : 1e-4));
+        movie_end(&m);
+    }
+    movie_end(&exact);
 }
 
 #endif

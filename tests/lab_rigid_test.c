@@ -352,10 +352,7 @@ static void test_fit(void **state) {
     FitFree f;
     Error err;
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_status_ok(fit_free_parse(MEET, strlen(MEET), "s.yaml", names + i, 1, &f, &err), err);
-        fit_free_close(&f);
-    }
+    movie_check_names(MEET, names, sizeof names / sizeof *names);
     assert_status_error(fit_free_parse(MEET, strlen(MEET), "s.yaml", (const char *[]){"low.solid.young"}, 1, &f, &err),
                         STATUS_BAD_INPUT, err, "unknown number of the scene \"low.solid.young\"");
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sliders of scene files and their motors: closed forms, what is kept, gradients, the stable bound, and what is
 // refused.
-#include "lab/fit_free.h"
 #include "lab/record.h"
-#include "sim/backend.h"
 #include "tests/lab_hinge.h"
 
 #define MASS 2.0
@@ -276,44 +274,16 @@ static void test_gradients(void **state) {
                                         "joints.rail.k_e",       "joints.rail.k_d",      "joints.rail.radius",
                                         "joints.rail.axis.y",    "joints.rail.at.x",     "controls.0.position",
                                         "controls.1.speed",      "controls.2.force"};
-    Gradcheck out;
-    Error err;
     (void)state;
-    movie_check_gradients(CHAIN);
     SimScene scene = movie_parse(CHAIN);
-    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
-    for (size_t i = 0; i < out.rows; i++)
-        if (out.row[i].value >= SIM_SLIDE_KE && out.row[i].adjoint == 0)
-            fail_msg("%s", sim_value_info[out.row[i].value].name);
+    movie_check_acting(&scene, SIM_SLIDE_KE);
     scene_free(&scene);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        FitFree f;
-        assert_status_ok(fit_free_parse(CHAIN, strlen(CHAIN), "s.yaml", names + i, 1, &f, &err), err);
-        fit_free_close(&f);
-    }
+    movie_check_names(CHAIN, names, sizeof names / sizeof *names);
 }
 
-// All instruction sets and both precisions take the same way.
 static void test_isas(void **state) {
-    static const char *const isas[] = {"base", "avx2", "avx512"};
-    Movie exact;
     (void)state;
-    exact.scene = movie_parse(CHAIN);
-    exact.scene.precision = SIM_F64;
-    movie_run(&exact, "base");
-    for (int i = 0; i < 6; i++) {
-        Movie m;
-        double apart = 0;
-        if (!sim_backend_find(isas[i % 3], i < 3)) continue; // not of this processor
-        m.scene = movie_parse(CHAIN);
-        m.scene.precision = i < 3 ? SIM_F64 : SIM_F32;
-        movie_run(&m, isas[i % 3]);
-        for (size_t k = 0; k < m.frames * m.row; k++) apart = fmax(apart, fabs(m.position[k] - exact.position[k]));
-        print_message("%s, f%d: %.2g m apart\n", isas[i % 3], i < 3 ? 64 : 32, apart);
-        assert_true(apart < (i < 3 ? 1e-11 : 1e-4));
-        movie_end(&m);
-    }
-    movie_end(&exact);
+    movie_check_isas(CHAIN);
 }
 
 // Quiet a little below the bound, and not above: held across, by a spring along, in a limit, and by friction.
