@@ -46,7 +46,18 @@ static Status check_cameras(const vpd_frames *f, Error *err) {
     return status;
 }
 
-static Status check_time(const vpd_frames *f, double time_step, bool dynamics, Error *err) {
+// Seconds between the frames; 0: not said.
+static double time_step_of(const vpd_frames *f) {
+    return f->time && f->F > 1 ? (f->time[f->F - 1] - f->time[0]) / (f->F - 1) : 0;
+}
+
+// Models of bodies see frames at any rate (vpd_scale).
+static Status check_time(const vpd_frames *f, const Vpd *model, Error *err) {
+    double learned = model->config.data.time_step, time_step = vpd_has_bodies(model) ? time_step_of(f) : learned;
+    if (!vpd_moves_at(model, time_step))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "vpd_frames time: expected about %.4g s between frames as the model learned, found %.4g s",
+                         learned, time_step);
     for (int t = 0; f->time && t < f->F; t++) {
         double interval = t > 0 ? f->time[t] - f->time[t - 1] : 1;
         if (!isfinite(f->time[t]) || !(interval > 0))
@@ -54,12 +65,11 @@ static Status check_time(const vpd_frames *f, double time_step, bool dynamics, E
                              "vpd_frames time: expected finite, increasing seconds, found %g at frame %d", f->time[t],
                              t);
         bool fits = t == 0 || !(time_step > 0) || fabs(interval - time_step) <= INTERVAL_TOLERANCE * time_step;
-        if (!fits && dynamics)
-            return error_set(
-                err, STATUS_BAD_INPUT,
-                "vpd_frames time: expected %.4g s between frames as the model learned, found %.4g s between "
-                "frames %d and %d",
-                time_step, interval, t - 1, t);
+        if (!fits && vpd_has_dynamics(model))
+            return error_set(err, STATUS_BAD_INPUT,
+                             "vpd_frames time: expected %.4g s between frames, found %.4g s between "
+                             "frames %d and %d",
+                             time_step, interval, t - 1, t);
     }
     return STATUS_OK;
 }
@@ -102,7 +112,7 @@ static Status check_extent(const vpd_model *model, Frames first, Error *err) {
 
 // The frames as an episode of a recording without a file; `views` (V) and `time` (F) are filled and belong to it.
 static Status begin(vpd_model *model, const vpd_frames *f, int *views, double *time, RolloutFile *out, Error *err) {
-    double step = model->session.meta.time_step;
+    double given = time_step_of(f), step = given > 0 ? given : model->session.model->config.data.time_step;
     for (int v = 0; v < f->V; v++) views[v] = v;
     for (int t = 0; t < f->F; t++) time[t] = f->time ? f->time[t] : t * (step > 0 ? step : 1);
     EpisodeInfo info = {.file = "",
@@ -129,6 +139,7 @@ static Status begin(vpd_model *model, const vpd_frames *f, int *views, double *t
                       .mask = (uint16_t *)f->mask,
                       .intrinsics = (double *)f->intrinsics,
                       .world_from_camera = (double *)f->world_from_camera,
+                      .time = time,
                       .bounds = f->bounds};
     Status status = check_extent(model, history, err);
     return status ? status : rollout_begin(&model->workspace, &info, &history, out, err);
@@ -139,7 +150,7 @@ static Status encode(vpd_model *model, const vpd_frames *f, RolloutFile *out, Er
     Status status = check_shape(f, (int)m->config.model.T, err);
     if (status == STATUS_OK) status = check_depth(f, err);
     if (status == STATUS_OK) status = check_cameras(f, err);
-    if (status == STATUS_OK) status = check_time(f, model->session.meta.time_step, vpd_has_dynamics(m), err);
+    if (status == STATUS_OK) status = check_time(f, m, err);
     if (status == STATUS_OK) status = check_bounds(f->bounds, err);
     if (status != STATUS_OK) return status;
     int *views = malloc((size_t)f->V * sizeof *views);

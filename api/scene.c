@@ -45,13 +45,13 @@ static Status check_new(const vpd_model *model, vpd_scene **out, Error *err) {
 static Status run_episode(vpd_model *model, const Dataset *dataset, const char *episode, int start, RolloutFile *out,
                           Error *err) {
     const Session *session = &model->session;
-    RolloutRequest request = {.history = {.time_step = session->meta.time_step}};
+    RolloutRequest request = {0};
     HistoryRequest *history = &request.history;
     int stride = 1;
     Status status = dataset_find_episode(dataset, episode, &history->episode, err);
     if (status != STATUS_OK) return status;
     const EpisodeInfo *info = dataset_episode(dataset, history->episode);
-    status = history_stride(session->model, session->meta.time_step, info, &stride, err);
+    status = history_stride(session->model, info, &stride, err);
     history->start = start >= 0 ? start : history_first_start(session->model, stride);
     if (status == STATUS_OK) status = rollout_run(&model->workspace, dataset, &request, out, err);
     if (status == STATUS_OK) session_sign(session, out);

@@ -111,7 +111,7 @@ typedef struct vpd_frames {
     const float *depth;              // (F,V,H,W) metres along camera z, finite, 0 = missing
     const double *intrinsics;        // (V,3,3) [fx s cx; 0 fy cy; 0 0 1] pixels
     const double *world_from_camera; // (F,V,4,4) rigid poses
-    const double *time;              // (F) seconds, spaced by the model's time step; NULL: assumed to be so
+    const double *time;              // (F) seconds, evenly spaced (vpd_model_facts.time_step); NULL: as learned
     const uint16_t *mask;            // (F,V,H,W) 0 = background, k+1 = object k: labels of the particles; or NULL
     const double *bounds;            // (2,3) workspace box, lower and upper corner; or NULL
     const char *name; // keys the random choices together with the model's seed, as an episode's name does; NULL: ""

@@ -44,7 +44,7 @@ static Status choose(const CommandLine *line, const Session *session, const Data
     int stride = 1;
     long start, steps;
     const EpisodeInfo *info = dataset_episode(dataset, history->episode);
-    Status status = history_stride(session->model, session->meta.time_step, info, &stride, err);
+    Status status = history_stride(session->model, info, &stride, err);
     start = history_first_start(session->model, stride);
     if (status == STATUS_OK) status = command_int(line, "start", 0, 1000000000, &start, err);
     steps = start < info->F ? (info->F - 1 - start) / stride : 0;
@@ -70,12 +70,11 @@ static Status read_wishes(const CommandLine *line, Wishes *out, Error *err) {
 
 static Status roll_out(const CommandLine *line, const Session *session, const Dataset *dataset, int episode,
                        const Wishes *wishes, RolloutFile *rollout, Error *err) {
-    RolloutRequest request = {
-        .history = {.episode = episode, .time_step = session->meta.time_step, .views = &wishes->views},
-        .driven = &wishes->driven,
-        .analytic = wishes->analytic,
-        .log = &line->log,
-        .warnings = &line->log};
+    RolloutRequest request = {.history = {.episode = episode, .views = &wishes->views},
+                              .driven = &wishes->driven,
+                              .analytic = wishes->analytic,
+                              .log = &line->log,
+                              .warnings = &line->log};
     RolloutWorkspace workspace = {0};
     Status status = choose(line, session, dataset, &request, err);
     if (status != STATUS_OK) return status;

@@ -179,8 +179,7 @@ static Status draw_case(Edited *e, int which, RolloutWorkspace *workspace, const
 static Status begin(Edited *e, RolloutWorkspace *workspace, const Session *session, const StoryOptions *options,
                     RolloutFile *rollout, Error *err) {
     const Case cluster = {.edits = {CLUSTER_EDIT}, .count = 1};
-    RolloutRequest request = {
-        .history = {.episode = options->episodes[0], .start = options->start, .time_step = session->meta.time_step}};
+    RolloutRequest request = {.history = {.episode = options->episodes[0], .start = options->start}};
     Status status = rollout_run(workspace, options->dataset, &request, rollout, err);
     e->clustered = status == STATUS_OK && !rollout->sets[0].labels;
     return e->clustered ? apply(&cluster, session->device, rollout, err) : status;

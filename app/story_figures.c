@@ -102,12 +102,10 @@ Status story_figures(Page *page, const Session *session, const StoryOptions *opt
     ReportPlots plots = {0};
     EvalChoice choice = {.episodes = options->measured,
                          .episode_count = options->measured_count,
-                         .steps = -1, // as many as the shortest episode has, at most 12
-                         .time_step = session->meta.time_step};
+                         .steps = -1}; // as many as the shortest episode has, at most 12
     Status status = eval_plan_make(session->model, options->dataset, &choice, &plan, err);
     if (status == STATUS_OK)
-        status = eval_run(session->model, options->dataset, &plan,
-                          &(EvalOptions){.time_step = session->meta.time_step, .log = options->log}, &report, err);
+        status = eval_run(session->model, options->dataset, &plan, &(EvalOptions){.log = options->log}, &report, err);
     if (status == STATUS_OK) status = report_plots(&report, &plots, err);
     if (status == STATUS_OK) {
         add_large_figures(page, &report);

@@ -110,12 +110,10 @@ static Status add_particles(Page *page, const RolloutFile *rollout, Error *err) 
     return status;
 }
 
-static Status show_episode(Page *page, RolloutWorkspace *workspace, const Session *session, const StoryOptions *options,
-                           int episode, Error *err) {
+static Status show_episode(Page *page, RolloutWorkspace *workspace, const StoryOptions *options, int episode,
+                           Error *err) {
     const EpisodeInfo *info = dataset_episode(options->dataset, episode);
-    RolloutRequest request = {
-        .history = {.episode = episode, .start = options->start, .time_step = session->meta.time_step},
-        .steps = options->steps};
+    RolloutRequest request = {.history = {.episode = episode, .start = options->start}, .steps = options->steps};
     RolloutFile rollout = {0};
     Reel *reel = calloc(1, sizeof *reel);
     if (!reel) return error_set(err, STATUS_FAILED, "out of memory for pictures");
@@ -142,7 +140,7 @@ Status story_moving(Page *page, const Session *session, const StoryOptions *opti
         return error_set(err, STATUS_BAD_INPUT, "--steps: expected at most 1023, found %d", options->steps);
     rollout_workspace_init(&workspace, session->model);
     for (int i = 0; i < options->episode_count && status == STATUS_OK; i++)
-        status = show_episode(page, &workspace, session, options, options->episodes[i], err);
+        status = show_episode(page, &workspace, options, options->episodes[i], err);
     rollout_workspace_free(&workspace);
     return status;
 }

@@ -15,6 +15,7 @@ typedef struct Observation {
     const float *depth;              // (F,V,H,W) metres along camera z, 0 = missing
     const double *intrinsics;        // (V,3,3)
     const double *world_from_camera; // (F,V,4,4)
+    double time_step;                // seconds between its frames; 0: unknown, or one frame
     const double *bounds;            // (2,3) workspace box in metres, lower then upper corner; NULL when there is none
     // (3,3) orthogonal: rotates points and rays after the workspace box was applied; NULL: no rotation
     const double *turn;

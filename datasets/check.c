@@ -142,9 +142,11 @@ static void judge_values(const Dataset *dataset, int episode, double usual_step,
         check_add_finding(report, false, "episode %s: uneven time steps (mean %.4g s); training wants even ones",
                           label.text, info->time_step);
     else if (info->F > 1 && fabs(info->time_step - usual_step) > 0.01 * usual_step)
-        check_add_finding(report, false,
-                          "episode %s: its time step is %.4g s, and most have %.4g s; training wants one for all",
-                          label.text, info->time_step, usual_step);
+        check_add_finding(
+            report, false,
+            "episode %s: its time step is %.4g s, and most have %.4g s; only models of bodies (gnn.graph) learn from "
+            "both",
+            label.text, info->time_step, usual_step);
     for (int v = 0; v < info->V; v++) {
         const double *K = info->intrinsics + 9 * v;
         if (K[2] < 0 || K[2] > info->W || K[5] < 0 || K[5] > info->H)

@@ -277,6 +277,7 @@ Status dataset_read_cached(const Dataset *dataset, FrameRequest request, ImageCa
 }
 
 Observation frames_observation(const Frames *frames) {
+    int last = frames->F - 1;
     return (Observation){.F = frames->F,
                          .V = frames->V,
                          .H = frames->H,
@@ -286,6 +287,7 @@ Observation frames_observation(const Frames *frames) {
                          .depth = frames->depth,
                          .intrinsics = frames->intrinsics,
                          .world_from_camera = frames->world_from_camera,
+                         .time_step = last > 0 ? (frames->time[last] - frames->time[0]) / last : 0,
                          .bounds = frames->bounds};
 }
 

@@ -322,6 +322,7 @@ Status checkpoint_file_read_root(CheckpointFile *file, Error *err) {
     if (status == STATUS_OK) status = read_attributes(&file->root, &file->meta, err);
     if (status == STATUS_OK) status = read_checksums(file, err);
     if (status == STATUS_OK) status = read_config(file, err);
+    file->meta.config.data.time_step = file->meta.time_step;
     if (status == STATUS_OK) status = read_run(file, err);
     if (status == STATUS_OK) status = find_half(file, err);
     return status;

@@ -189,10 +189,7 @@ static void find_up(const Evaluation *e, const EpisodeInfo *info, double up[3]) 
 }
 
 static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *err) {
-    RolloutRequest request = {.history = {.episode = start->episode,
-                                          .start = start->start,
-                                          .time_step = e->options->time_step,
-                                          .views = e->options->views},
+    RolloutRequest request = {.history = {.episode = start->episode, .start = start->start, .views = e->options->views},
                               .driven = e->options->driven,
                               .analytic = e->options->analytic,
                               .warnings = e->options->log,

@@ -12,7 +12,6 @@
 #include "infer/rollout.h"
 
 typedef struct EvalOptions {
-    double time_step;      // seconds between two frames in training; 0: unknown
     const IntList *views;  // input views; NULL or empty: as in HistoryRequest
     const IntList *driven; // objects whose true motion is given and not measured; NULL or empty: none
     const char *analytic;  // as in RolloutRequest; NULL: the model's own dynamics

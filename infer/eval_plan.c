@@ -32,7 +32,7 @@ static Status choose_steps(Planning *p, Error *err) {
     for (int i = 0; i < p->choice->episode_count; i++) {
         const EpisodeInfo *info = dataset_episode(p->dataset, p->choice->episodes[i]);
         int stride;
-        Status status = history_stride(p->model, p->choice->time_step, info, &stride, err);
+        Status status = history_stride(p->model, info, &stride, err);
         if (status != STATUS_OK) return status;
         int start = history_first_start(p->model, stride);
         for (int k = 0; k < p->choice->starts.count; k++) start = max_int(start, p->choice->starts.v[k]);
@@ -58,7 +58,7 @@ static void note_left_out(Planning *p, int episode, int start, int stride) {
 static Status plan_episode(Planning *p, int episode, Error *err) {
     const EpisodeInfo *info = dataset_episode(p->dataset, episode);
     int stride, before = p->plan->count;
-    Status status = history_stride(p->model, p->choice->time_step, info, &stride, err);
+    Status status = history_stride(p->model, info, &stride, err);
     if (status != STATUS_OK) return status;
     int first = history_first_start(p->model, stride), last = info->F - 1 - p->plan->steps * stride;
     IntList starts = p->choice->starts;

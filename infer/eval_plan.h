@@ -11,9 +11,8 @@ enum { EVAL_DEFAULT_STEPS = 12 };
 typedef struct EvalChoice {
     const int *episodes; // (episode_count)
     int episode_count;
-    IntList starts;   // present frames; empty: the earliest possible and one halfway to the last
-    int steps;        // < 0: EVAL_DEFAULT_STEPS, or as many as all episodes allow
-    double time_step; // seconds between two frames in training; 0: unknown
+    IntList starts; // present frames; empty: the earliest possible and one halfway to the last
+    int steps;      // < 0: EVAL_DEFAULT_STEPS, or as many as all episodes allow
 } EvalChoice;
 
 typedef struct EvalRollout {

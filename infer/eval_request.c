@@ -137,10 +137,8 @@ Status eval_request_run(const Session *session, const Dataset *dataset, const Ev
     EvalChoice choice = {.episodes = request->episodes->list,
                          .episode_count = request->episodes->count,
                          .starts = request->starts,
-                         .steps = request->steps,
-                         .time_step = session->meta.time_step};
-    EvalOptions options = {.time_step = session->meta.time_step,
-                           .views = &request->views,
+                         .steps = request->steps};
+    EvalOptions options = {.views = &request->views,
                            .driven = &request->driven,
                            .analytic = request->analytic,
                            .seen_only = request->seen_only,

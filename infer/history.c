@@ -7,24 +7,32 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Relative tolerance of the data's time step against the learned one, and of each interval against the mean.
-#define STEP_TOLERANCE 0.01
+// Relative tolerance of each interval between frames against the mean.
 #define INTERVAL_TOLERANCE 0.2
 
 // ---- which frames and views
 
-Status history_stride(const Vpd *model, double time_step, const EpisodeInfo *info, int *stride, Error *err) {
+// The whole number that is nearest to `ratio` as a factor.
+static double nearest_whole(double ratio) {
+    double below = fmax(floor(ratio), 1);
+    return ratio * ratio <= below * (below + 1) ? below : below + 1;
+}
+
+Status history_stride(const Vpd *model, const EpisodeInfo *info, int *stride, Error *err) {
+    double learned = model->config.data.time_step;
     *stride = (int)model->config.data.stride;
-    if (!(time_step > 0) || !(info->time_step > 0)) return STATUS_OK;
-    double ratio = time_step / info->time_step, whole = fmax(round(ratio), 1);
-    bool fits = whole <= info->F && fabs(ratio - whole) <= STEP_TOLERANCE * whole;
+    if (!(learned > 0) || !(info->time_step > 0)) return STATUS_OK;
+    double whole = fmin(nearest_whole(learned / info->time_step), info->F);
+    bool fits = vpd_moves_at(model, whole * info->time_step);
     if (fits) *stride = (int)whole;
     if (fits || !vpd_has_dynamics(model)) return STATUS_OK;
-    return error_set(
-        err, STATUS_BAD_INPUT,
-        "%s:/episodes/%s/time: expected frames every %.4g s as the model learned, or a whole number of times "
-        "as many, found one every %.4g s; resample the video or train on it",
-        info->file, info->name, time_step, info->time_step);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s:/episodes/%s/time: expected frames every %.4g s as the model learned%s, found one every %.4g "
+                     "s; train on such video (vpd train --init .. --set data.time_step=%.4g)",
+                     info->file, info->name, learned,
+                     vpd_has_bodies(model) ? ", or more of them, or no fewer than a fourth"
+                                           : ", or a whole number of times as many",
+                     info->time_step, info->time_step);
 }
 
 int history_first_start(const Vpd *model, int stride) { return ((int)model->config.model.T - 1) * stride; }
@@ -75,18 +83,17 @@ static Status check_start(const Vpd *model, const EpisodeInfo *info, int start, 
         info->file, info->name, start, first, info->F - 1, T);
 }
 
-// Consecutive frames of the history must be about one learned time step apart.
-static Status check_intervals(const Vpd *model, const EpisodeInfo *info, const Frames *frames, double time_step,
-                              Error *err) {
+// Consecutive frames of the history must be about one time step apart.
+static Status check_intervals(const Vpd *model, const EpisodeInfo *info, const Frames *frames, Error *err) {
+    double time_step = info->time_step * frames->stride;
     for (int t = 1; t < frames->F && time_step > 0 && vpd_has_dynamics(model); t++) {
         double interval = frames->time[t] - frames->time[t - 1];
         if (fabs(interval - time_step) <= INTERVAL_TOLERANCE * time_step) continue;
         return error_set(
             err, STATUS_BAD_INPUT,
-            "%s:/episodes/%s/time: expected %.4g s between frames %d and %d as the model learned, found %.4g s; "
-            "start elsewhere",
-            info->file, info->name, time_step, frames->first + (t - 1) * frames->stride,
-            frames->first + t * frames->stride, interval);
+            "%s:/episodes/%s/time: expected %.4g s between frames %d and %d, found %.4g s; start elsewhere", info->file,
+            info->name, time_step, frames->first + (t - 1) * frames->stride, frames->first + t * frames->stride,
+            interval);
     }
     return STATUS_OK;
 }
@@ -146,6 +153,20 @@ static void warn_of_bounds(const EpisodeInfo *info, double points, double box, c
                 info->file, info->name, points, box);
 }
 
+// The same motion at another rate is that of a larger or a smaller scene, which the model may not know.
+static void warn_of_rate(const Vpd *model, const EpisodeInfo *info, const Log *log) {
+    int stride;
+    Error unsaid = {0};
+    double learned = model->config.data.time_step;
+    if (!vpd_has_bodies(model) || !(learned > 0) || history_stride(model, info, &stride, &unsaid) != STATUS_OK) return;
+    double seen = info->time_step * stride, far = 1.5;
+    if (seen <= far * learned && learned <= far * seen) return;
+    log_warning(log,
+                "%s:/episodes/%s: the model sees a frame every %.4g s here, and learned from one every %.4g s, so its "
+                "predictions may be wrong; train it on such video too",
+                info->file, info->name, seen, learned);
+}
+
 void history_warn(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted, const Log *log) {
     if (!log) return;
     const EpisodeInfo *info = dataset_episode(dataset, episode);
@@ -153,6 +174,7 @@ void history_warn(const Vpd *model, const Dataset *dataset, int episode, const I
     double points, box;
     Error unsaid = {0}; // what cannot be read is an error where it is needed
     warn_of_up(model, info, log);
+    warn_of_rate(model, info, log);
     if (measure_points(model, dataset, episode, wanted, &points, &unsaid) != STATUS_OK) return;
     if (!info->bounds) warn_of_extent(model, info, points, log);
     else if (lengths_extent(1, &boxed, &box, &unsaid) == STATUS_OK) {
@@ -166,7 +188,7 @@ void history_warn(const Vpd *model, const Dataset *dataset, int episode, const I
 Status history_read(const Vpd *model, const Dataset *dataset, const HistoryRequest *request, Frames *out, Error *err) {
     const EpisodeInfo *info = dataset_episode(dataset, request->episode);
     int *views = NULL, count = 0, stride = 1;
-    Status status = history_stride(model, request->time_step, info, &stride, err);
+    Status status = history_stride(model, info, &stride, err);
     if (status == STATUS_OK) status = check_start(model, info, request->start, stride, err);
     if (status == STATUS_OK) status = find_views(model, request->views, info, &views, &count, err);
     if (status != STATUS_OK) return status;
@@ -179,5 +201,5 @@ Status history_read(const Vpd *model, const Dataset *dataset, const HistoryReque
                            .view_count = count};
     status = dataset_read_frames(dataset, frames, out, err);
     free(views);
-    return status == STATUS_OK ? check_intervals(model, info, out, request->time_step, err) : status;
+    return status == STATUS_OK ? check_intervals(model, info, out, err) : status;
 }

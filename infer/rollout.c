@@ -244,10 +244,11 @@ static void number_bodies(Tape *tape, SceneBodies *bodies) {
         if (bodies->drive[k].body <= most) bodies->drive[k].body = rank[bodies->drive[k].body + 1];
 }
 
-static SceneBodies load_bodies(Tape *tape, const RolloutFile *r) {
+static SceneBodies load_bodies(Tape *tape, const Vpd *model, const RolloutFile *r) {
     const RolloutSet *set = &r->sets[0];
     size_t N = set->N;
     SceneBodies out = {.count = N,
+                       .scale = (real)vpd_scale(model, r->time_step),
                        .body = tape_context(tape, N * sizeof *out.body),
                        .before = tape_context(tape, 3 * N * sizeof *out.before),
                        .now = tape_context(tape, 3 * N * sizeof *out.now),
@@ -268,7 +269,7 @@ static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) 
     *scene = (Scene){.sets = {.count = T}, .key = key_of(w->model, r->episode), .rollout_step = (uint32_t)r->steps};
     for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(&w->tape, r, back);
     scene->step = &w->scene.step;
-    if (vpd_has_bodies(w->model)) scene->bodies = load_bodies(&w->tape, r);
+    if (vpd_has_bodies(w->model)) scene->bodies = load_bodies(&w->tape, w->model, r);
 }
 
 static Status keep_step(RolloutWorkspace *w, const Scene *scene, RolloutFile *r, Error *err) {

@@ -62,10 +62,8 @@ static double picture_score(const Report *report) {
 // Plans two starts per episode and at most HOOK_STEPS steps.
 static Status plan_validation(const Vpd *model, const TrainData *data, const char **split, EvalPlan *plan, Error *err) {
     int episodes[HOOK_EPISODES];
-    EvalChoice choice = {.episodes = episodes,
-                         .episode_count = choose_episodes(data->dataset, episodes, split),
-                         .steps = -1,
-                         .time_step = data->time_step};
+    EvalChoice choice = {
+        .episodes = episodes, .episode_count = choose_episodes(data->dataset, episodes, split), .steps = -1};
     Status status = eval_plan_make(model, data->dataset, &choice, plan, err);
     if (status != STATUS_OK || plan->steps <= HOOK_STEPS) return status;
     eval_plan_free(plan);
@@ -75,7 +73,7 @@ static Status plan_validation(const Vpd *model, const TrainData *data, const cha
 
 // Reads the input of one start: frames, time step and views of the history, and valid depth.
 static Status check_start(const Vpd *model, const TrainData *data, const EvalRollout *rollout, Error *err) {
-    HistoryRequest request = {.episode = rollout->episode, .start = rollout->start, .time_step = data->time_step};
+    HistoryRequest request = {.episode = rollout->episode, .start = rollout->start};
     const EpisodeInfo *info = dataset_episode(data->dataset, rollout->episode);
     UnprojectOptions options = {.crop = model->config.data.crop};
     Frames history = {0};
@@ -123,7 +121,7 @@ static Status validate(void *owner, const Vpd *model, const TrainData *data, lon
     const Log *messages = step >= train->steps ? owner : NULL;
     Status status = plan_validation(model, data, &split, &plan, err);
     bool images = schedule_has_images(train, step - 1);
-    EvalOptions options = {.time_step = data->time_step, .motion_only = !images, .log = messages, .ranks = data->ranks};
+    EvalOptions options = {.motion_only = !images, .log = messages, .ranks = data->ranks};
     if (status == STATUS_OK) status = eval_run(model, data->dataset, &plan, &options, &report, err);
     if (status == STATUS_OK) *score = images ? picture_score(&report) : motion_score(&report);
     if (status == STATUS_OK && ranks_rank(data->ranks) == 0) {
@@ -151,9 +149,11 @@ static int choose_views(const EpisodeInfo *info, int views[2]) {
 // The start of an episode, predicted.
 static Status sample(RolloutWorkspace *workspace, const TrainData *data, int episode, RolloutFile *out, Error *err) {
     const EpisodeInfo *info = dataset_episode(data->dataset, episode);
-    int stride = (int)data->config->data.stride, start = (int)(data->config->model.T - 1) * stride;
-    int steps = (info->F - 1 - start) / stride;
-    RolloutRequest request = {.history = {.episode = episode, .start = start, .time_step = data->time_step},
+    int stride;
+    Status status = history_stride(workspace->model, info, &stride, err);
+    if (status != STATUS_OK) return status;
+    int start = history_first_start(workspace->model, stride), steps = (info->F - 1 - start) / stride;
+    RolloutRequest request = {.history = {.episode = episode, .start = start},
                               .steps = steps < HOOK_STEPS ? steps : HOOK_STEPS};
     return rollout_run(workspace, data->dataset, &request, out, err);
 }

@@ -47,7 +47,8 @@ void scene_bodies_find(Tape *tape, double colour_length, double extent, size_t s
     double **x = tape_context(tape, scenes * sizeof *x);
     for (size_t s = 0; s < scenes; s++) {
         size_t room = in[s].count + in[s].field->count + 1;
-        out[s] = (SceneBodies){.body = tape_context(tape, room * sizeof *out->body),
+        out[s] = (SceneBodies){.scale = 1,
+                               .body = tape_context(tape, room * sizeof *out->body),
                                .before = tape_context(tape, 3 * room * sizeof *out->before),
                                .now = tape_context(tape, 3 * room * sizeof *out->now),
                                .image = tape_context(tape, room)};
@@ -136,8 +137,11 @@ static Order order_of(Tape *tape, const SceneBodies *bodies, size_t numbers) {
 static bool is_image(const SceneBodies *bodies, size_t i) { return bodies->image && bodies->image[i]; }
 
 static void take_point(const SceneBodies *bodies, size_t i, Points *out) {
-    memcpy(out->now + 3 * out->count, bodies->now + 3 * i, 3 * sizeof *out->now);
-    memcpy(out->before + 3 * out->count++, bodies->before + 3 * i, 3 * sizeof *out->before);
+    for (size_t c = 0; c < 3; c++) {
+        out->now[3 * out->count + c] = bodies->scale * bodies->now[3 * i + c];
+        out->before[3 * out->count + c] = bodies->scale * bodies->before[3 * i + c];
+    }
+    out->count++;
 }
 
 // At most `most` particles of a group that are seen, or that are not, spread evenly over them, because composed scenes
@@ -154,9 +158,21 @@ static void gather(const SceneBodies *bodies, const Order *order, size_t group, 
     }
 }
 
-static const RigidMotion *drive_of(const SceneBodies *bodies, int32_t number) {
-    for (size_t k = 0; k < bodies->drives; k++)
-        if (bodies->drive[k].body == number) return &bodies->drive[k].motion;
+// A motion where lengths are `scale` times as large.
+static RigidMotion scaled(const RigidMotion *motion, double scale) {
+    RigidMotion out = *motion;
+    for (size_t c = 0; c < 3; c++) out.from[c] *= scale, out.to[c] *= scale;
+    return out;
+}
+
+// How the body moves as the network sees it, in the tape's memory; NULL: it is free.
+static const RigidMotion *drive_of(Tape *tape, const SceneBodies *bodies, int32_t number) {
+    for (size_t k = 0; k < bodies->drives; k++) {
+        if (bodies->drive[k].body != number) continue;
+        RigidMotion *seen = tape_context(tape, sizeof *seen);
+        if (seen) *seen = scaled(&bodies->drive[k].motion, (double)bodies->scale);
+        return seen;
+    }
     return NULL;
 }
 
@@ -189,8 +205,8 @@ static Status add_surface(BodySet *set, const Points *points, StepSurface *known
 }
 
 // A window of the set: its bodies are in the order of their numbers; index[number] is the place of each.
-static Status add_scene(BodySet *set, const SceneBodies *bodies, const Order *order, StepSurface *known, Points *points,
-                        int32_t *index, Error *err) {
+static Status add_scene(Tape *tape, BodySet *set, const SceneBodies *bodies, const Order *order, StepSurface *known,
+                        Points *points, int32_t *index, Error *err) {
     Status status = body_set_add_window(set, err);
     points->count = 0;
     gather(bodies, order, 0, true, BODY_PATCHES, points);
@@ -205,16 +221,18 @@ static Status add_scene(BodySet *set, const SceneBodies *bodies, const Order *or
         status = body_set_add_points(set, points->count, points->now, points->before, NULL, err);
         if (status == STATUS_OK && points->count > seen)
             status = body_set_add_hull(set, points->count, points->now, err);
-        if (status == STATUS_OK) set->given[index[b]] = drive_of(bodies, (int32_t)b);
+        if (status == STATUS_OK) set->given[index[b]] = drive_of(tape, bodies, (int32_t)b);
     }
     return status;
 }
 
 static void move_particles(const RigidMotion *motion, const int32_t *index, SceneBodies *bodies) {
     memcpy(bodies->before, bodies->now, 3 * bodies->count * sizeof *bodies->now);
-    for (size_t i = 0; i < bodies->count; i++)
-        if (bodies->body[i] >= 0)
-            rigid_motion_apply(&motion[index[bodies->body[i]]], bodies->before + 3 * i, bodies->now + 3 * i);
+    for (size_t i = 0; i < bodies->count; i++) {
+        if (bodies->body[i] < 0) continue;
+        RigidMotion metres = scaled(&motion[index[bodies->body[i]]], 1 / (double)bodies->scale);
+        rigid_motion_apply(&metres, bodies->before + 3 * i, bodies->now + 3 * i);
+    }
 }
 
 static size_t numbers_of(const SceneBodies *bodies) {
@@ -248,7 +266,7 @@ static Status fill(Tape *tape, BodyStep *step, size_t scenes, SceneBodies *const
         index[s] = tape_context(tape, numbers * sizeof *index[s]);
         status = device_status(tape->device, err);
         if (status == STATUS_OK)
-            status = add_scene(&step->set, bodies[s], &order, &step->surface[s], points, index[s], err);
+            status = add_scene(tape, &step->set, bodies[s], &order, &step->surface[s], points, index[s], err);
     }
     return status;
 }

@@ -19,6 +19,7 @@ typedef struct SceneBodies {
     size_t count;       // particles; 0: no bodies are known
     int32_t *body;      // (count) number of its body, from 0; -1: it stands still
     real *before, *now; // (count, 3) metres: one time step ago, and at present
+    real scale;         // lengths that the network sees for a metre (vpd_scale)
     uint8_t *image;     // (count) 1: a mirror image (motion/mirror.h), which is not drawn; NULL: none
     size_t drives;
     SceneDrive *drive; // (drives) for the next step
@@ -50,7 +51,7 @@ typedef struct BodiesInput {
 } BodiesInput;
 
 // The particles' bodies and past positions in each scene, as the motion seen in the input tells them, with room for the
-// field's points: in, out (scenes). extent: X, metres. If memory is short, the device is marked as failed.
+// field's points, at scale 1: in, out (scenes). extent: X, metres. If memory is short, the device is marked as failed.
 void scene_bodies_find(Tape *tape, double colour_length, double extent, size_t scenes, const BodiesInput *in,
                        SceneBodies *out);
 

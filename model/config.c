@@ -21,7 +21,7 @@ static const Option options[] = {
     {"data.extent", OPTION_REAL, AT(data.extent), 0, 1e6, "m", "0", NULL,
      "X: size of the workspace; the model's lengths are fractions of it. 0: measured in the data."},
     {"data.time_step", OPTION_REAL, AT(data.time_step), 0, 1e6, "s", "0", NULL,
-     "Time between the frames the model sees; 0: the data's."},
+     "Time between the frames that the model is made for; 0: the data's, or that of the checkpoint it starts from."},
     {"data.stride", OPTION_INT, AT(data.stride), 1, 1000, "frames", "1", NULL, "Take every stride-th frame."},
     {"data.threads", OPTION_INT, AT(data.threads), 0, 256, "", "1", NULL,
      "Threads that read the next frames meanwhile; 0: the training thread reads."},
@@ -274,8 +274,20 @@ Status config_resolve(Config *config, Error *err) {
     return STATUS_OK;
 }
 
+static void take_time_step(Config *config, const Config *from) {
+    if (config->data.time_step != 0 || from->data.time_step == 0) return;
+    config->data.time_step = from->data.time_step;
+    config_set_origin(config, &config->data.time_step, ORIGIN_CHECKPOINT);
+}
+
+static bool is_measured(const Config *config, const char *key) {
+    unsigned char origin = config->origin[config_index(key)];
+    return origin == ORIGIN_DATA || origin == ORIGIN_CHECKPOINT;
+}
+
 void config_take_lengths(Config *config, const Config *from) {
     bool same_particles = config->encoder.N == from->encoder.N;
+    take_time_step(config, from);
     for (int i = 0; i < CONFIG_LENGTHS; i++) {
         double *own = config_length(config, i), theirs = config_length_of(from, i);
         if (*own != 0 || theirs == 0 || (own == &config->renderer.radius && !same_particles)) continue;
@@ -285,10 +297,9 @@ void config_take_lengths(Config *config, const Config *from) {
 }
 
 void config_drop_lengths(Config *config) {
-    for (int i = 0; i < CONFIG_LENGTHS; i++) {
-        unsigned char origin = config->origin[config_index(config_lengths[i].key)];
-        if (origin == ORIGIN_DATA || origin == ORIGIN_CHECKPOINT) *config_length(config, i) = 0;
-    }
+    if (is_measured(config, "data.time_step")) config->data.time_step = 0;
+    for (int i = 0; i < CONFIG_LENGTHS; i++)
+        if (is_measured(config, config_lengths[i].key)) *config_length(config, i) = 0;
 }
 
 void config_take_amounts(Config *config, const Config *from) {

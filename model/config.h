@@ -19,7 +19,7 @@ typedef struct DataConfig {
     IntList input_views; // views given to the encoder; empty = all but the held-out ones
     bool crop;           // points outside the workspace box are ignored
     double extent;       // X, metres
-    double time_step;    // seconds between frames that the model sees; 0 = the data's
+    double time_step;    // seconds between frames that the model sees; 0: not known yet
     long stride;         // take every stride-th frame
     long threads;        // prefetch threads of the loader
     double cache_mib;    // decoded images kept in memory
@@ -162,10 +162,11 @@ static inline double config_length_of(const Config *config, int i) {
     return *(const double *)((const char *)config + config_lengths[i].offset);
 }
 
-// Copies every length of `from` that is 0 in `config`. The renderer's radius depends on the number of particles, so it
-// is copied only if encoder.N is the same.
+// Copies the time step and every length of `from` that is 0 in `config`. The renderer's radius depends on the number of
+// particles, so it is copied only if encoder.N is the same.
 void config_take_lengths(Config *config, const Config *from);
-// Sets the lengths that came from data or from a checkpoint back to 0, and keeps those that the user set.
+// Sets the time step and the lengths that came from data or from a checkpoint back to 0, and keeps those that the user
+// set.
 void config_drop_lengths(Config *config);
 // Copies the numbers of particles, nodes and samples, and the shares of particles: the weights fit any of these.
 void config_take_amounts(Config *config, const Config *from);

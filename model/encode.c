@@ -263,6 +263,7 @@ static void find_bodies(Placing *p, Scene *const *scenes) {
     for (size_t s = 0; s < p->count && !p->tape->device->failed; s++) {
         keep_particles(&p->chosen[s], &bodies[s]);
         p->images[s] = add_images(p->tape, p->histories[s], inputs[s].field, &p->chosen[s], &bodies[s]);
+        bodies[s].scale = (real)vpd_scale(p->model, p->histories[s]->time_step);
         scenes[s]->bodies = bodies[s];
     }
 }

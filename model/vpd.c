@@ -7,6 +7,7 @@
 #include "nn/combine.h"
 #include "nn/rows.h"
 
+#include <math.h>
 #include <string.h>
 
 // ---- building
@@ -229,6 +230,24 @@ void vpd_move(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, 
 }
 
 BodyScales vpd_body_scales(const Vpd *model) { return body_scales(model->config.data.extent); }
+
+// How many times as long as the time step that was learned; 1 if it is the same or not known.
+static double rate_ratio(const Vpd *model, double time_step) {
+    const double same = 0.01, learned = model->config.data.time_step;
+    bool known = learned > 0 && time_step > 0;
+    return known && fabs(time_step / learned - 1) > same ? time_step / learned : 1;
+}
+
+double vpd_scale(const Vpd *model, double time_step) {
+    double ratio = rate_ratio(model, time_step);
+    return 1 / (ratio * ratio);
+}
+
+bool vpd_moves_at(const Vpd *model, double time_step) {
+    const double most = vpd_has_bodies(model) ? 4 : 1;
+    double ratio = rate_ratio(model, time_step);
+    return ratio <= most && 1 / ratio <= most;
+}
 
 // Shadows of all scenes before the first step. Their features come to the host at once.
 static void find_shadows(Tape *tape, size_t count, Scene *const *scenes) {

@@ -128,6 +128,12 @@ void vpd_move(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, 
 bool vpd_has_dynamics(const Vpd *model);
 bool vpd_has_bodies(const Vpd *model); // gnn.graph=bodies
 BodyScales vpd_body_scales(const Vpd *model);
+// Lengths that the network of bodies sees for a metre where frames come every `time_step` seconds (docs/model.md,
+// "Frames at another rate"). 1 at the time step that it learned (data.time_step), or where one of both is not known.
+double vpd_scale(const Vpd *model, double time_step);
+// Whether the model can move what frames every `time_step` seconds show: the time step that it learned, with bodies one
+// up to 4 times as long or short; any if one of both is not known.
+bool vpd_moves_at(const Vpd *model, double time_step);
 
 RendererParticles vpd_particles(const Scene *scene);
 // Rays in host memory, those of each scene behind those of the one before.

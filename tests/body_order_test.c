@@ -36,6 +36,7 @@ static void close_network(Made *m) {
 // Row after row: a floor, then one 10 m away, then bodies 0 and 2 above them, of which 2 moves by 1 cm along y.
 static void fill(Made *m) {
     m->bodies = (SceneBodies){.count = ALL,
+                              .scale = 1,
                               .body = malloc(ALL * sizeof(int32_t)),
                               .before = malloc(3 * ALL * sizeof(real)),
                               .now = malloc(3 * ALL * sizeof(real))};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of particles that belong to bodies.
 #include "model/body_step.h"
+
+#include "base/random.h"
 #include "tests/test.h"
 
 #include <math.h>
@@ -59,7 +61,7 @@ static void test_untrained_bodies_go_on(void **state) {
     Stage stage;
     int32_t body[COUNT];
     real before[3 * COUNT], now[3 * COUNT], start[3 * COUNT];
-    SceneBodies bodies = {.count = COUNT, .body = body, .before = before, .now = now};
+    SceneBodies bodies = {.count = COUNT, .scale = 1, .body = body, .before = before, .now = now};
     open_stage(&stage, 1);
     make(body, before, now);
     memcpy(start, now, sizeof now);
@@ -96,8 +98,8 @@ static void test_scenes_do_not_see_each_other(void **state) {
             make(body[s], before[way][s], now[way][s]);
             for (size_t i = 0; i < COUNT; i++) now[way][s][3 * i + 2] += (real)s * (real)0.002;
             for (size_t i = 0; s == 1 && i < COUNT; i++) body[s][i] = -1;
-            bodies[way][s] =
-                (SceneBodies){.count = COUNT, .body = body[s], .before = before[way][s], .now = now[way][s]};
+            bodies[way][s] = (SceneBodies){
+                .count = COUNT, .scale = 1, .body = body[s], .before = before[way][s], .now = now[way][s]};
             together[s] = &bodies[1][s];
         }
     for (size_t s = 0; s < SCENES; s++)
@@ -121,7 +123,7 @@ static void test_nothing_moves(void **state) {
     BodyNetwork network = {0};
     BodyScales scales = body_scales(1);
     BodyStep step = {0};
-    SceneBodies bodies = {.count = 2, .body = body, .before = before, .now = now};
+    SceneBodies bodies = {.count = 2, .scale = 1, .body = body, .before = before, .now = now};
     assert_status_ok(device_open("cpu", 1, &device, &err), err);
     tape_init(&tape, device);
     body_step(&tape, &network, &scales, &step, 1, &(SceneBodies *){&bodies});
@@ -266,7 +268,7 @@ static void test_driven(void **state) {
     open_stage(&stage, 1);
     for (int way = 0; way < 2; way++) {
         make(body[way], before[way], now[way]);
-        SceneBodies bodies = {.count = COUNT, .body = body[way], .before = before[way], .now = now[way]};
+        SceneBodies bodies = {.count = COUNT, .scale = 1, .body = body[way], .before = before[way], .now = now[way]};
         if (way) bodies.drives = 1, bodies.drive = &drive;
         memcpy(start, now[way], sizeof start);
         body_step(&stage.tape, &stage.network, &stage.scales, &stage.step, 1, &(SceneBodies *){&bodies});
@@ -283,6 +285,45 @@ static void test_driven(void **state) {
     close_stage(&stage);
 }
 
+// Where lengths count four times, everything moves as in a scene four times as large, to the same bits: bodies, what is
+// driven, and what stands still.
+static void test_scale(void **state) {
+    (void)state;
+    Error err;
+    Stage stage;
+    RandomKey key = {.seed = 5, .purpose = RANDOM_TEST};
+    int32_t body[2][COUNT];
+    real before[2][3 * COUNT], now[2][3 * COUNT], went = 0;
+    open_stage(&stage, 1);
+    for (size_t i = 0; i < stage.parameters.size; i++)
+        stage.parameters.values[i] = (real)(0.4 * (double)random_uniform(key, i) - 0.2);
+    for (int large = 0; large < 2; large++) {
+        const real times = large ? 4 : 1;
+        SceneDrive drive = {.body = 3,
+                            .motion = {.rotation = {0, -1, 0, 1, 0, 0, 0, 0, 1},
+                                       .from = {0.25 * (double)times, 0, 0},
+                                       .to = {0.5 * (double)times, 0, 0.125 * (double)times}}};
+        make(body[large], before[large], now[large]);
+        for (size_t i = 0; i < 3 * COUNT; i++) before[large][i] *= times, now[large][i] *= times;
+        SceneBodies bodies = {.count = COUNT,
+                              .scale = 4 / times,
+                              .body = body[large],
+                              .before = before[large],
+                              .now = now[large],
+                              .drives = 1,
+                              .drive = &drive};
+        for (int k = 0; k < 3; k++)
+            body_step(&stage.tape, &stage.network, &stage.scales, &stage.step, 1, &(SceneBodies *){&bodies});
+        assert_status_ok(device_status(stage.device, &err), err);
+    }
+    for (size_t i = 0; i < 3 * COUNT; i++) {
+        assert_true(now[1][i] == 4 * now[0][i] && before[1][i] == 4 * before[0][i]);
+        if (body[0][i / 3] == 0) went = fmaxf(went, fabsf(now[0][i] - before[0][i] - (i % 3 == 0 ? 0.01f : 0)));
+    }
+    assert_true(went > 1e-3f); // the network says something
+    close_stage(&stage);
+}
+
 // A body that comes down on a floor of 25 points at this height, by one step. Returns where it is then.
 static double land(Stage *stage, double height) {
     enum { FLOOR = 25, BODY = 10, ALL = FLOOR + BODY };
@@ -296,7 +337,7 @@ static double land(Stage *stage, double height) {
         memcpy(before + 3 * i, now + 3 * i, 3 * sizeof *now);
         if (i >= FLOOR) before[3 * i + 2] += (real)0.05;
     }
-    SceneBodies bodies = {.count = ALL, .body = body, .before = before, .now = now};
+    SceneBodies bodies = {.count = ALL, .scale = 1, .body = body, .before = before, .now = now};
     body_step(&stage->tape, &stage->network, &stage->scales, &stage->step, 1, &(SceneBodies *){&bodies});
     assert_status_ok(device_status(stage->device, &err), err);
     double lowest = INFINITY;
@@ -320,6 +361,7 @@ static void test_other_surfaces(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_driven),
+        cmocka_unit_test(test_scale),
         cmocka_unit_test(test_untrained_bodies_go_on),
         cmocka_unit_test(test_scenes_do_not_see_each_other),
         cmocka_unit_test(test_nothing_moves),

@@ -105,6 +105,7 @@ static inline CheckpointMeta model_meta(long step) {
     Error err;
     CheckpointMeta meta = {.step = step, .best_score = 23.5, .time_step = 0.04, .seconds = 12.25};
     config_defaults(&meta.config);
+    meta.config.data.time_step = meta.time_step;
     meta.config.gnn.length_scale = 0.1;
     meta.config.renderer.radius = 1.0 / 3;
     snprintf(meta.config.data.path, sizeof meta.config.data.path, "a folder: with #odd 'names'/x.h5");

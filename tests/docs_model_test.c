@@ -64,7 +64,7 @@ static void lengths(const double *in, double *out) {
     Config config;
     assert_true(rgb && depth);
     for (int i = 0; i < pixels; i++) depth[i] = (float)in[1];
-    Observation o = {1, 1, side, side, &view, rgb, depth, intrinsics, pose, NULL, NULL};
+    Observation o = {1, 1, side, side, &view, rgb, depth, intrinsics, pose, 0, NULL, NULL};
     config_defaults(&config);
     assert_status_ok(lengths_derive(&config, device, 1, &o, &err), err);
     out[0] = config.data.extent, out[1] = config.gnn.length_scale, out[2] = config.renderer.radius;

@@ -14,7 +14,6 @@
 static void plan_and_run(World *world, EvalChoice choice, EvalOptions options, Report *report) {
     EvalPlan plan;
     Error err = {0};
-    choice.time_step = options.time_step = WORLD_STEP;
     assert_status_ok(eval_plan_make(world->model, world->dataset, &choice, &plan, &err), err);
     assert_status_ok(eval_run(world->model, world->dataset, &plan, &options, report, &err), err);
     assert_int_equal(report->rollouts, plan.count);
@@ -146,7 +145,7 @@ static void motion_that_cannot_be_measured(void **state) {
         shape.no_mask = i == 0, shape.no_state = i == 1;
         world_open(&world, shape);
         world_model(&world, NULL, false);
-        Session session = {.model = world.model, .meta.time_step = WORLD_STEP};
+        Session session = {.model = world.model};
         EvalEpisodes episodes;
         Report report = {0};
         Error err = {0};
@@ -189,7 +188,7 @@ static void unlike_data_are_told(void **state) {
         Report report = {0};
         Error err = {0};
         world_model(&world, (const char *[]){cases[i].turn, cases[i].sets, cases[i].extent, NULL}, false);
-        Session session = {.model = world.model, .meta.time_step = WORLD_STEP};
+        Session session = {.model = world.model};
         assert_status_ok(eval_episodes_choose(world.dataset, "train,val,test", NULL, 0, &episodes, &err), err);
         EvalRequest request = {.episodes = &episodes, .steps = 1, .log = &log};
         assert_status_ok(eval_request_run(&session, world.dataset, &request, &report, &err), err);
@@ -299,11 +298,8 @@ static void starts_that_fit(void **state) {
     Error err = {0};
     world_open(&world, WORLD_PLAIN); // 8 frames: steps end at 7
     world_model(&world, NULL, false);
-    EvalChoice choice = {.episodes = ALL_EPISODES,
-                         .episode_count = 2,
-                         .starts = {.count = 3, .v = {1, 4, 0}},
-                         .steps = 5,
-                         .time_step = WORLD_STEP};
+    EvalChoice choice = {
+        .episodes = ALL_EPISODES, .episode_count = 2, .starts = {.count = 3, .v = {1, 4, 0}}, .steps = 5};
     assert_status_ok(eval_plan_make(world.model, world.dataset, &choice, &plan, &err), err);
     assert_int_equal(plan.count, 2);
     assert_int_equal(plan.rollouts[1].episode, 1);
@@ -332,7 +328,7 @@ static void starts_that_fit(void **state) {
     assert_int_equal(plan.count, 2);
     assert_int_equal(plan.rollouts[1].start, 3);
     eval_plan_free(&plan);
-    choice.time_step = 0.25;
+    world_model(&world, (const char *const[]){"data.time_step=0.25", "gnn.graph=hierarchical", NULL}, false);
     assert_status_error(eval_plan_make(world.model, world.dataset, &choice, &plan, &err), STATUS_BAD_INPUT, err,
                         "expected frames every 0.25 s");
     world_close(&world);

@@ -127,8 +127,7 @@ static void driven_as_recorded(void **state) {
     RolloutFile r, truth;
     world_open(&world, WORLD_PLAIN);
     world_model(&world, bodies, true);
-    RolloutRequest request = {
-        .history = {.episode = 0, .start = 2, .time_step = WORLD_STEP}, .driven = &ball, .steps = 8};
+    RolloutRequest request = {.history = {.episode = 0, .start = 2}, .driven = &ball, .steps = 8};
     assert_status_ok(rollout_run(&world.workspace, world.dataset, &request, &r, &err), err);
     assert_status_ok(truth_of_rollout(&r, dataset_episode(world.dataset, 0), &truth, &err), err);
     assert_int_equal(truth.steps, 5);
@@ -180,10 +179,8 @@ static void driven_objects_by_number(void **state) {
     assert_heard(&heard, "object 0 is not driven, because it has no particles: no input view sees it at frame 2");
     assert_int_equal(r.drives.count, 0);
     rollout_file_free(&r);
-    RolloutRequest request = {.history = {.episode = 0, .start = 2, .time_step = WORLD_STEP},
-                              .driven = &last,
-                              .steps = 6,
-                              .warnings = &hear(&heard)->log};
+    RolloutRequest request = {
+        .history = {.episode = 0, .start = 2}, .driven = &last, .steps = 6, .warnings = &hear(&heard)->log};
     assert_status_ok(rollout_run(&world.workspace, world.dataset, &request, &r, &err), err);
     assert_heard(&heard, "ends 5 steps after frame 2: what is driven goes on by itself from there");
     rollout_file_free(&r);
@@ -257,9 +254,8 @@ static void views_and_strides(void **state) {
     Error err = {0};
     IntList views = {.count = 2, .v = {2, 0}};
     world_open(&world, WORLD_PLAIN);
-    world_model(&world, NULL, false);
-    RolloutRequest request = {.history = {.episode = 0, .start = 3, .time_step = 3 * WORLD_STEP, .views = &views},
-                              .steps = 2};
+    world_model(&world, (const char *const[]){"data.time_step=0.3", NULL}, false);
+    RolloutRequest request = {.history = {.episode = 0, .start = 3, .views = &views}, .steps = 2};
     assert_status_ok(rollout_run(&world.workspace, world.dataset, &request, &r, &err), err);
     assert_int_equal(r.frame_stride, 3);
     assert_close(r.time[1] - r.time[0], 0.3, 1e-9, 0);
@@ -269,12 +265,7 @@ static void views_and_strides(void **state) {
     request.history.start = 2; // its history would begin before the video
     assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
                         "start frame 2; expected 3 to 7");
-    request.history = (HistoryRequest){.start = 3, .time_step = 0.07};
-    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
-                        "expected frames every 0.07 s");
-    request.history = (HistoryRequest){.start = 3, .time_step = 1e9}; // a stride beyond all integers
-    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
-                        "found one every 0.1 s");
+    world_model(&world, NULL, false);
     request.history = (HistoryRequest){.start = 3, .views = &(IntList){.count = 1, .v = {3}}};
     assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
                         "input view 3; expected different views from 0 to 2");
@@ -284,6 +275,39 @@ static void views_and_strides(void **state) {
     request.history = (HistoryRequest){.start = 8};
     assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
                         "start frame 8; expected 1 to 7");
+    world_close(&world);
+}
+
+// The stride brings the frames as near to the learned time step as it can. Bodies are seen at any rate up to 4 times
+// slower; the paper's graph only at its own.
+static void rates(void **state) {
+    (void)state;
+    static const struct {
+        const char *learned, *graph;
+        int stride; // 0: refused
+    } cases[] = {
+        {"data.time_step=0.1", "gnn.graph=bodies", 1},         {"data.time_step=0.14", "gnn.graph=bodies", 1},
+        {"data.time_step=0.15", "gnn.graph=bodies", 2},        {"data.time_step=0.3003", "gnn.graph=bodies", 3},
+        {"data.time_step=0.026", "gnn.graph=bodies", 1},       {"data.time_step=0.024", "gnn.graph=bodies", 0},
+        {"data.time_step=1e6", "gnn.graph=bodies", 0}, // a stride beyond the episode
+        {"data.time_step=0.201", "gnn.graph=hierarchical", 2}, {"data.time_step=0.07", "gnn.graph=hierarchical", 0},
+        {"data.time_step=0.07", "gnn.graph=none", 1},          {"data.time_step=0", "gnn.graph=bodies", 1},
+    };
+    World world;
+    Error err = {0};
+    world_open(&world, WORLD_PLAIN);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int stride;
+        world_model(&world, (const char *const[]){cases[i].graph, cases[i].learned, NULL}, false);
+        const EpisodeInfo *info = dataset_episode(world.dataset, 0);
+        if (cases[i].stride) {
+            assert_status_ok(history_stride(world.model, info, &stride, &err), err);
+            assert_int_equal(stride, cases[i].stride);
+        } else {
+            assert_status_error(history_stride(world.model, info, &stride, &err), STATUS_BAD_INPUT, err,
+                                "found one every 0.1 s");
+        }
+    }
     world_close(&world);
 }
 
@@ -384,7 +408,7 @@ static void sessions(void **state) {
     world_model(&world, NULL, true);
     snprintf(path, sizeof path, "%s/a.h5", world.folder);
     snprintf(other, sizeof other, "%s/b.h5", world.folder);
-    CheckpointMeta meta = {.config = world.model->config, .step = 7, .best_score = NAN, .time_step = WORLD_STEP};
+    CheckpointMeta meta = {.config = world.model->config, .step = 7, .best_score = NAN};
     CheckpointBlocks blocks = {.ema = calloc(world.model->parameters.size, sizeof(real))};
     assert_status_ok(checkpoint_save(path, &world.model->parameters, &blocks, &meta, &err), err);
     SessionOptions options = {.checkpoint = path, .device = "cpu", .threads = 1};
@@ -451,6 +475,7 @@ int main(void) {
         cmocka_unit_test(memory_stays_bounded),
         cmocka_unit_test(odd_inputs_work),
         cmocka_unit_test(views_and_strides),
+        cmocka_unit_test(rates),
         cmocka_unit_test(episodes_by_name),
         cmocka_unit_test(what_goes_wrong),
         cmocka_unit_test(sessions),

@@ -15,7 +15,7 @@ typedef struct WorldShape {
 } WorldShape;
 
 static const WorldShape WORLD_PLAIN = {.F = 8, .V = 3, .H = 24, .W = 28, .episodes = 3};
-#define WORLD_STEP 0.1 // seconds between frames
+#define WORLD_STEP 0.1 // seconds between frames, in the data and as the models learned
 
 typedef struct World {
     char folder[64], data[128];
@@ -54,6 +54,7 @@ static inline void world_config(Config *config, const char *const *pairs) {
                                         "renderer.widths=[8,8]",
                                         "renderer.S=8",
                                         "data.extent=2",
+                                        "data.time_step=0.1",
                                         "gnn.length_scale=0.1",
                                         "gnn.displacement_scale=0.05",
                                         "gnn.colour_length=1",
@@ -91,7 +92,7 @@ static inline void world_close(World *world) {
 }
 
 static inline Status world_rollout(World *world, int episode, int start, int steps, RolloutFile *out, Error *err) {
-    RolloutRequest request = {.history = {.episode = episode, .start = start, .time_step = WORLD_STEP}, .steps = steps};
+    RolloutRequest request = {.history = {.episode = episode, .start = start}, .steps = steps};
     return rollout_run(&world->workspace, world->dataset, &request, out, err);
 }
 

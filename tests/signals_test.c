@@ -83,8 +83,8 @@ static Status evaluate(Storm *storm, Error *err) {
     EvalPlan plan = {0};
     Report report = {0};
     int episode = 0;
-    EvalChoice choice = {.episodes = &episode, .episode_count = 1, .steps = 3, .time_step = WORLD_STEP};
-    EvalOptions options = {.time_step = WORLD_STEP, .motion_only = true};
+    EvalChoice choice = {.episodes = &episode, .episode_count = 1, .steps = 3};
+    EvalOptions options = {.motion_only = true};
     Status status = eval_plan_make(storm->world.model, storm->world.dataset, &choice, &plan, err);
     if (status == STATUS_OK) status = eval_run(storm->world.model, storm->world.dataset, &plan, &options, &report, err);
     report_free(&report);

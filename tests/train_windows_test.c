@@ -258,11 +258,67 @@ static void threads_do_not_change_bits(void **state) {
     teardown(&two);
 }
 
+// ---- frames at another rate
+
+// All windows of the world's training episodes, for a model of this time step.
+static Status make_windows(World *world, const char *time_step, Windows *out, Error *err) {
+    char data[256];
+    snprintf(data, sizeof data, "data.path=%s", world->data);
+    const char *const pairs[] = {
+        data, "gnn.graph=bodies", "train.rollout=[1,2]", "train.rollout_from=[0,0.5]", time_step, NULL};
+    Config config;
+    TrainData train = {0};
+    MotionCache cache = {0};
+    world_config(&config, pairs);
+    world_model(world, pairs, false);
+    Status status = train_data_open(&config, NULL, NULL, &train, err);
+    WindowSource source = {.data = &train, .threads = 1, .model = world->model, .cache = &cache, .enough = SIZE_MAX};
+    if (status == STATUS_OK) status = windows_make(out, &source, err);
+    motion_cache_close(&cache);
+    train_data_close(&train);
+    return status;
+}
+
+static void assert_times(double factor, size_t count, const real *a, const real *b) {
+    for (size_t i = 0; i < count; i++) assert_true((double)b[i] == factor * (double)a[i]);
+}
+
+// A model of twice the time step sees everything four times as large, and finds the same bodies.
+static void another_rate_is_another_size(void **state) {
+    (void)state;
+    World world;
+    Windows same = {0}, slower = {0};
+    Error err = {0};
+    world_open(&world, WORLD_PLAIN);
+    assert_status_ok(make_windows(&world, "data.time_step=0.1", &same, &err), err);
+    assert_status_ok(make_windows(&world, "data.time_step=0.2", &slower, &err), err);
+    const Tracks *a = &same.tracks, *b = &slower.tracks;
+    assert_true(a->set.bodies > 2 && a->set.patches > 0 && a->set.hulls > 0);
+    assert_int_equal(a->set.nodes, b->set.nodes);
+    assert_times(4, 3 * a->set.nodes, a->set.now, b->set.now);
+    assert_times(4, 3 * a->set.nodes, a->set.before, b->set.before);
+    assert_times(4, 3 * a->set.hulls, a->set.hull, b->set.hull);
+    assert_times(1, 3 * a->set.nodes, a->set.normal, b->set.normal);
+    for (size_t p = 0; p < a->set.patches; p++) {
+        assert_times(4, 3, a->set.patch[p].position, b->set.patch[p].position);
+        assert_times(1, 3, a->set.patch[p].normal, b->set.patch[p].normal);
+        assert_true(b->set.patch[p].radius == 4 * a->set.patch[p].radius);
+        assert_true(b->set.patch[p].rough == 4 * a->set.patch[p].rough);
+    }
+    for (size_t i = 0; i < a->set.bodies; i++)
+        for (int k = 0; k < a->steps[i]; k++)
+            assert_times(4, 3 * (a->set.first_node[i + 1] - a->set.first_node[i]), tracks_places(a, i, (size_t)k),
+                         tracks_places(b, i, (size_t)k));
+    windows_free(&same);
+    windows_free(&slower);
+    world_close(&world);
+}
+
 // ---- whole runs
 
 typedef struct Run {
     World world;
-    char out[128], messages[8192];
+    char out[128], also[300], messages[8192]; // also: an option more, or ""
     Error err;
 } Run;
 
@@ -290,6 +346,7 @@ static Status train_as(Run *run, const char *out, TrainOptions how, bool quiet, 
                                  "train.keep=1000",
                                  "train.picture_every=0",
                                  more,
+                                 run->also[0] ? run->also : NULL,
                                  NULL};
     Config config;
     TrainSummary summary;
@@ -355,7 +412,7 @@ static bool log_has(const Run *run, const char *words) {
 // Bodies learn in the first phase alone, encoder and renderer in the second alone.
 static void each_phase_trains_its_part(void **state) {
     (void)state;
-    Run run;
+    Run run = {0};
     world_open(&run.world, WORLD_PLAIN);
     assert_status_ok(train(&run, "a", false, 2, NULL), run.err);
     assert_non_null(strstr(run.messages, "windows: "));
@@ -364,6 +421,48 @@ static void each_phase_trains_its_part(void **state) {
     assert_true(same_weights(&run, "a", 5, "a", 6, "bodies.")); // with weight decay
     assert_true(same_weights(&run, "a", 1, "a", 4, "encoder.") && same_weights(&run, "a", 1, "a", 4, "renderer."));
     assert_false(same_weights(&run, "a", 5, "a", 6, "renderer."));
+    world_close(&run.world);
+}
+
+// What the newest model is made for.
+static double time_step_of(const Run *run) {
+    CheckpointFound found;
+    CheckpointMeta meta;
+    Error err = {0};
+    assert_status_ok(checkpoint_find(run->out, &found, &err), err);
+    assert_status_ok(checkpoint_read_meta(found.path, &meta, &err), err);
+    return meta.config.data.time_step;
+}
+
+// Bodies learn from video of two rates at once, and a run that starts from them keeps the rate that they are made for.
+static void rates_are_mixed(void **state) {
+    (void)state;
+    Run run = {0};
+    char slower[128], list[128];
+    world_open(&run.world, WORLD_PLAIN);
+    MovieScene *scene = &run.world.scene;
+    snprintf(slower, sizeof slower, "%s/slower.h5", run.world.folder);
+    snprintf(list, sizeof list, "%s/both.txt", run.world.folder);
+    for (int f = 0; f < scene->info.F; f++) scene->time[f] *= 1.25;
+    assert_status_ok(scene_write(slower, scene, 1, &run.err), run.err);
+    static const char both[] = "data.h5\nslower.h5\n";
+    assert_status_ok(file_write_bytes(list, both, sizeof both - 1, &run.err), run.err);
+    snprintf(run.world.data, sizeof run.world.data, "%s", list);
+    snprintf(run.also, sizeof run.also, "train.motion_steps=0");
+    assert_status_error(train(&run, "graph", false, 1, "gnn.graph=hierarchical"), STATUS_BAD_INPUT, run.err,
+                        "expected 0.1 s between the frames that the model sees, found 0.125 s");
+    run.also[0] = 0;
+    assert_status_ok(train(&run, "mixed", false, 1, "data.time_step=0"), run.err);
+    assert_close(time_step_of(&run), 0.1, 1e-9, 0);
+    snprintf(run.world.data, sizeof run.world.data, "%s", slower);
+    snprintf(run.also, sizeof run.also, "train.init=%s/mixed", run.world.folder);
+    assert_status_ok(train(&run, "own", false, 1, "data.time_step=0.125"), run.err);
+    assert_close(time_step_of(&run), 0.125, 1e-9, 0);
+    assert_status_ok(train(&run, "kept", false, 1, "data.time_step=0"), run.err);
+    assert_close(time_step_of(&run), 0.1, 1e-9, 0);
+    run.also[0] = 0;
+    assert_status_error(train(&run, "kept", true, 1, "data.time_step=0.125"), STATUS_BAD_INPUT, run.err,
+                        "data.stride and data.time_step: expected 1 and 0.1 s as in");
     world_close(&run.world);
 }
 
@@ -382,7 +481,7 @@ static void train_some(Run *run, const char *out, bool quiet) {
 // The plan counts the steps of both phases, and to measure them changes nothing.
 static void the_plan_has_both_phases(void **state) {
     (void)state;
-    Run run;
+    Run run = {0};
     world_open(&run.world, WORLD_PLAIN);
     assert_status_ok(train_as(&run, "d", (TrainOptions){.dry_run = true}, false, 1, "train.steps=6000"), run.err);
     assert_non_null(strstr(run.messages, "; 4 steps of motion: "));
@@ -415,7 +514,7 @@ static void the_plan_has_both_phases(void **state) {
 
 static void a_resumed_run_has_the_same_bits(void **state) {
     (void)state;
-    Run run;
+    Run run = {0};
     world_open(&run.world, WORLD_PLAIN);
     assert_status_ok(train(&run, "a", false, 2, NULL), run.err);
     char from[256], to[256], command[1200];
@@ -437,7 +536,7 @@ static void a_resumed_run_has_the_same_bits(void **state) {
 
 static void runs_without_windows_are_refused(void **state) {
     (void)state;
-    Run run;
+    Run run = {0};
     world_open(&run.world, WORLD_PLAIN);
     assert_status_error(train(&run, "a", false, 1, "gnn.moving_threshold=9"), STATUS_BAD_INPUT, run.err,
                         "expected moving bodies, found none in any frame of the training episodes (1)");
@@ -466,6 +565,8 @@ int main(void) {
                                        cmocka_unit_test(what_touches_is_not_pushed),
                                        cmocka_unit_test(a_batch_is_the_mean_of_its_windows),
                                        cmocka_unit_test(threads_do_not_change_bits),
+                                       cmocka_unit_test(another_rate_is_another_size),
+                                       cmocka_unit_test(rates_are_mixed),
                                        cmocka_unit_test(each_phase_trains_its_part),
                                        cmocka_unit_test(the_plan_has_both_phases),
                                        cmocka_unit_test(a_resumed_run_has_the_same_bits),

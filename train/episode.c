@@ -21,7 +21,7 @@ static Observation input_frames(Tape *tape, int T, const EpisodeInput *in) {
     double *intrinsics = tape_context(tape, 9 * V * sizeof *intrinsics),
            *pose = tape_context(tape, 16 * images * sizeof *pose);
     int *views = tape_context(tape, V * sizeof *views);
-    Observation out = {T, (int)V, o->H, o->W, views, rgb, depth, intrinsics, pose, o->bounds, o->turn};
+    Observation out = {T, (int)V, o->H, o->W, views, rgb, depth, intrinsics, pose, o->time_step, o->bounds, o->turn};
     if (tape->device->failed) return out;
     for (size_t i = 0; i < images; i++) {
         size_t from = i / V * (size_t)o->V + (size_t)in->input_views[i % V];

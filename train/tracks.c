@@ -337,6 +337,23 @@ static Status append_body(Tracks *t, const Tracks *from, size_t b, Error *err) {
     return status;
 }
 
+static void scale_all(size_t count, real *values, real scale) {
+    for (size_t i = 0; i < count; i++) values[i] *= scale;
+}
+
+void tracks_scale(Tracks *t, real scale) {
+    BodySet *set = &t->set;
+    scale_all(3 * set->nodes, set->now, scale);
+    scale_all(3 * set->nodes, set->before, scale);
+    scale_all(3 * set->hulls, set->hull, scale);
+    scale_all(3 * set->nodes * (size_t)t->longest, t->place, scale);
+    for (size_t p = 0; p < set->patches; p++) {
+        scale_all(3, set->patch[p].position, scale);
+        set->patch[p].radius *= scale;
+        set->patch[p].rough *= scale;
+    }
+}
+
 Status tracks_append(Tracks *t, const Tracks *from, Error *err) {
     const BodySet *set = &from->set;
     Status status = STATUS_OK;

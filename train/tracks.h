@@ -42,6 +42,9 @@ void tracks_free(Tracks *tracks); // accepts {0}
 // come to rest are added once more, in a window in which they rest.
 Status tracks_add_video(Tracks *tracks, const TrackOptions *options, int frames, const MotionField *field, Error *err);
 
+// Makes all lengths `scale` times as large.
+void tracks_scale(Tracks *tracks, real scale);
+
 // Adds the windows of `from`, which has the same `longest`.
 Status tracks_append(Tracks *tracks, const Tracks *from, Error *err);
 

@@ -65,7 +65,7 @@ static Status check_time(TrainData *data, const EpisodeInfo *info, Error *err) {
                          "%s:/episodes/%s/time: expected a constant time step, found unevenly spaced frames; \"vpd "
                          "data convert --first N --frames N\" takes a piece that is even",
                          info->file, info->name);
-    if (fabs(step - data->time_step) > 0.01 * data->time_step)
+    if (data->config->gnn.graph != GRAPH_BODIES && fabs(step - data->time_step) > 0.01 * data->time_step)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees, found %.6g s; "
                          "set data.stride or resample",
@@ -98,8 +98,8 @@ static void warn_of_time_unit(const Config *config, double step, const Log *log)
 
 static Status add_episodes(TrainData *data, const Log *log, Error *err) {
     bool actions = false;
-    double usual = dataset_usual_step(data->dataset, true), wanted = data->config->data.time_step;
-    if (usual > 0) data->time_step = wanted > 0 ? wanted : usual * (double)data->config->data.stride;
+    double usual = dataset_usual_step(data->dataset, true);
+    data->time_step = usual * (double)data->config->data.stride;
     for (int e = 0; e < dataset_episode_count(data->dataset); e++) {
         const EpisodeInfo *info = dataset_episode(data->dataset, e);
         if (info->split != SPLIT_TRAIN) continue;

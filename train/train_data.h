@@ -25,15 +25,15 @@ typedef struct TrainData {
     const Config *config;
     TrainEpisode *episodes;
     int episode_count;
-    double time_step;  // seconds between the model's frames; 0 if episodes are single frames
+    double time_step;  // seconds between the frames that most episodes show the model; 0 if they are single frames
     double waited;     // seconds that train_data_next waited for the loader
     Ranks *ranks;      // the processes of the run, or NULL
     size_t first, end; // this rank's episodes of each batch
 } TrainData;
 
 // Opens config->data.path, for this rank's episodes of each batch. Errors: episodes too short for the history and the
-// longest rollout, uneven or different time steps, input views that do not exist. Warns of actions, which the model
-// does not use.
+// longest rollout, uneven time steps, or different ones without bodies, input views that do not exist. Warns of
+// actions, which the model does not use.
 Status train_data_open(const Config *config, Ranks *ranks, const Log *log, TrainData *out, Error *err);
 void train_data_close(TrainData *data); // accepts {0}
 

@@ -119,10 +119,14 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     return status;
 }
 
-// Whether the checkpoint's model has another time step than these data; false if either is unknown.
-static bool other_time_step(const Trainer *t, const CheckpointMeta *meta) {
-    double then = meta->time_step, now = t->data.time_step;
-    return then > 0 && now > 0 && fabs(now - then) > 0.01 * then;
+// Bodies are seen at any rate (vpd_scale), but what they learned holds near the one that they learned.
+static void warn_of_rate(const Trainer *t, const char *path, double learned) {
+    double now = t->data.time_step, most = t->config.gnn.graph == GRAPH_BODIES ? 1.5 : 1.01;
+    if (!(learned > 0) || !(now > 0) || (now <= most * learned && learned <= most * now)) return;
+    log_warning(t->options->log,
+                "%s learned with a frame every %.4g s, these data have one every %.4g s: what it predicts will be too "
+                "fast or too slow until it has learned from them; data.stride leaves frames out",
+                path, learned, now);
 }
 
 // Finds a checkpoint to start from. It must have the same model except for amounts. Its lengths replace those that the
@@ -134,11 +138,7 @@ static Status find_init(Trainer *t, const char *text, bool dynamics_alone, Check
     Status status = checkpoint_find(text, found, err);
     if (status == STATUS_OK) status = checkpoint_read_meta(found->path, &meta, err);
     if (status != STATUS_OK) return status;
-    if (other_time_step(t, &meta))
-        log_warning(t->options->log,
-                    "%s learned with a frame every %.4g s, these data have one every %.4g s: what it "
-                    "predicts will be too fast or too slow",
-                    found->path, meta.time_step, t->data.time_step);
+    warn_of_rate(t, found->path, meta.config.data.time_step);
     Config wanted = t->config;
     if (dynamics_alone) meta.config.renderer.radius = 0; // radii belong to the other model's renderer
     config_take_lengths(&wanted, &meta.config);
@@ -163,6 +163,10 @@ Status trainer_build(Trainer *t, Error *err) {
     CheckpointFound init = {{0}, {0}}, motion = {{0}, {0}};
     Status status = find_init(t, train->init, false, &init, err);
     if (status == STATUS_OK) status = find_init(t, train->init_motion, true, &motion, err);
+    if (status == STATUS_OK && t->config.data.time_step == 0) {
+        t->config.data.time_step = t->data.time_step;
+        config_set_origin(&t->config, &t->config.data.time_step, ORIGIN_DATA);
+    }
     if (status == STATUS_OK) status = observe_data(t, background, err);
     if (status == STATUS_OK) status = vpd_create(&t->config, t->device, &t->model, err);
     if (status != STATUS_OK) return status;
@@ -185,6 +189,12 @@ Status trainer_resume_config(Trainer *t, CheckpointFound *found, CheckpointMeta 
     if (found->note[0]) log_warning(t->options->log, "%s", found->note);
     config_take_lengths(&t->config, &meta->config);
     t->config.train.init[0] = t->config.train.init_motion[0] = 0;
+    if (t->config.data.stride != meta->config.data.stride || t->config.data.time_step != meta->config.data.time_step)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "data.stride and data.time_step: expected %ld and %.6g s as in %s, found %ld and %.6g s; a "
+                         "run keeps them",
+                         meta->config.data.stride, meta->config.data.time_step, found->path, t->config.data.stride,
+                         t->config.data.time_step);
     if (t->config.data.extent != meta->config.data.extent)
         return error_set(
             err, STATUS_BAD_INPUT,
@@ -207,12 +217,6 @@ bool trainer_is_complete(const Trainer *t, const CheckpointMeta *meta) {
 Status trainer_check_data(const Trainer *t, const CheckpointMeta *meta, const char *path, Error *err) {
     char text[600];
     const char *data = t->config.data.path, *run = t->folder.path;
-    if (other_time_step(t, meta))
-        return error_set(
-            err, STATUS_BAD_INPUT,
-            "%s: the model of %s sees a frame every %.4g s, with these data and options every %.4g s; give "
-            "the data it was trained on, with the same data.stride and data.time_step",
-            data, path, meta->time_step, t->data.time_step);
     if (meta->data.episodes == 0) {
         log_warning(t->options->log,
                     "%s does not name its training data, because it has a format before 1.1; make sure "

@@ -54,7 +54,7 @@ Status trainer_save(Trainer *t, Error *err) {
     CheckpointMeta meta = {.config = t->config,
                            .step = t->step,
                            .best_score = t->best,
-                           .time_step = t->data.time_step,
+                           .time_step = t->config.data.time_step,
                            .seconds = trainer_spent(t),
                            .evaluated = t->evaluated,
                            .data = t->record};

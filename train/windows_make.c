@@ -193,6 +193,8 @@ static void item_label(Item *item, const TrackOptions *options, const WindowSour
                                  "set train.labels=video",
                                  episode->file, episode->name);
     else item_track(item, options, &states);
+    double scale = vpd_scale(source->model, episode->time_step * (double)c->data.stride);
+    if (item->status == STATUS_OK && scale != 1) tracks_scale(&item->tracks, (real)scale);
 }
 
 // How far a loop of threads is.

@@ -75,6 +75,15 @@ static void frames_in_memory(void **state) {
     assert_vpd_ok(vpd_scene_edit(file, 0, list, NULL, NULL, &err), err);
     same_scenes(scene, episode);
     vpd_scene_free(episode);
+    vpd_scene_free(scene);
+    // The same frames, farther apart in time: steps are as long.
+    vpd_scene_facts facts = {.struct_size = sizeof facts};
+    frames.time = (double[]){0, 0.125};
+    assert_vpd_ok(vpd_scene_encode(model, &frames, &scene, &err), err);
+    assert_vpd_ok(vpd_scene_step(scene, 1, &err), err);
+    assert_vpd_ok(vpd_scene_get_facts(scene, &facts, &err), err);
+    assert_close(facts.time_step, 0.125, 1e-12, 0);
+    assert_close(world_particles(scene, 1).time, 0.25, 1e-12, 0);
     // One edit and a list of edits without its version are edits as well.
     episode = world_episode(model);
     assert_vpd_ok(vpd_scene_edit(episode, 0, "move: {label: object 0, by: [0.1, 0, 0.2]}", NULL, NULL, &err), err);

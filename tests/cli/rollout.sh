@@ -96,8 +96,8 @@ wrong_rollout 'data.h5: expected a checkpoint (format "vpd-checkpoint"), found a
 wrong_rollout 'expected a data set (format "vpd-dataset"), found a checkpoint (format "vpd-checkpoint")' \
   "$run" "$run/checkpoints/step_00000001.h5" -o "$folder/x.h5"
 wrong_rollout "--device quantum" "$run" "$data" --device quantum -o "$folder/x.h5"
-expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split test:1 --frames 4 --stride 3 -o "$folder/slow.h5"
-wrong_rollout "expected frames every 0.04167 s as the model learned" "$run" "$folder/slow.h5" -o "$folder/x.h5"
+expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split test:1 --frames 4 --stride 5 -o "$folder/slow.h5"
+wrong_rollout "expected frames every 0.04167 s as the model learned, or more of them, or no fewer than a fourth, found one every 0.2083 s" "$run" "$folder/slow.h5" -o "$folder/x.h5"
 
 # Wrong input of render.
 for kind in jpg PNG avi; do
