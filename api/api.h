@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/signal_hold.h"
 #include "base/threads.h"
+#include "edit/edit.h"
 #include "infer/rollout.h"
 #include "infer/session.h"
 
@@ -23,7 +24,9 @@ struct vpd_model {
 struct vpd_scene {
     vpd_model *model;
     RolloutFile file;
-    char *warnings; // of its last edits; NULL: none
+    char *warnings;        // of its last edits; NULL: none
+    EditMechanics *coming; // steps of its last edit that are not computed yet; NULL: none
+    size_t told;           // of them, those whose motions the file has
 };
 
 // Every call that computes, or reads a scene, lies between call_begin and call_end. The host's signal handlers stay
@@ -44,6 +47,9 @@ void call_end(Call *call);
 // A scene of the model around *file, which it takes over; after an error *file is freed. Between call_begin and
 // call_end, since it counts the model's references.
 Status scene_create(vpd_model *model, RolloutFile *file, vpd_scene **out, Error *err);
+
+// A copy of the scene's file with all motions that its edits tell. Between call_begin and call_end.
+Status scene_copy_whole(const vpd_scene *scene, RolloutFile *out, Error *err);
 
 // Our error as the user's.
 vpd_status api_result(Status status, const Error *from, vpd_error *to);

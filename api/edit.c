@@ -27,21 +27,37 @@ static Status check_change(const Change *change, const RolloutFile *file, Error 
     return api_check_step(file, change->step, err);
 }
 
-static Status change_file(const Change *change, Device *device, const Log *log, RolloutFile *file, RolloutFile *other,
+// The scene as it is changed. Labels leave its coming steps as they are.
+typedef struct Changed {
+    RolloutFile file;
+    EditMechanics *coming;
+    size_t told;
+} Changed;
+
+static Status change_file(const Change *change, Device *device, const Log *log, Changed *out, RolloutFile *other,
                           EditReport *report, Error *err) {
-    if (change->list) return edit_apply(change->list, device, log, change->step, file, report, err);
+    RolloutFile *file = &out->file;
+    if (change->list)
+        return edit_apply_coming(change->list, device, log, change->step, file, report, &out->coming, err);
     if (change->append) return edit_append(file, other, change->append, device, report, err);
     return edit_set_labels(file, change->labels, change->names, device, err);
 }
 
+static Status copy_for(const vpd_scene *scene, const Change *change, Changed *out, Error *err) {
+    if (!change->labels) return scene_copy_whole(scene, &out->file, err);
+    out->coming = edit_mechanics_share(scene->coming);
+    out->told = scene->told;
+    return rollout_file_copy(&scene->file, &out->file, err);
+}
+
 // The model's own device may be a GPU; edits are made on the CPU.
-static Status change_copy(const vpd_scene *scene, const Change *change, const Log *log, RolloutFile *file,
+static Status change_copy(const vpd_scene *scene, const Change *change, const Log *log, Changed *out,
                           RolloutFile *other, EditReport *report, Error *err) {
     Device *device = NULL;
     Status status = check_change(change, &scene->file, err);
-    if (status == STATUS_OK) status = rollout_file_copy(&scene->file, file, err);
+    if (status == STATUS_OK) status = copy_for(scene, change, out, err);
     if (status == STATUS_OK) status = device_open("cpu", scene->model->session.device->threads, &device, err);
-    if (status == STATUS_OK) status = change_file(change, device, log, file, other, report, err);
+    if (status == STATUS_OK) status = change_file(change, device, log, out, other, report, err);
     device_close(device);
     return status;
 }
@@ -51,7 +67,7 @@ static Status copy_other(const vpd_scene *other, size_t step, RolloutFile *out, 
     Call call = call_begin(other->model, 0, false);
     Status status = api_check_step(&other->file, step, err);
     if (status != STATUS_OK) error_prefix(err, "other");
-    else status = rollout_file_copy(&other->file, out, err);
+    else status = scene_copy_whole(other, out, err);
     call_end(&call);
     return status;
 }
@@ -70,21 +86,24 @@ static void give_report(const vpd_scene *scene, const EditReport *from, vpd_edit
                             .warnings = scene->warnings};
 }
 
-// The scene takes what is in *file and the warnings; *file gets what the scene had.
-static Status take_change(vpd_scene *scene, const ApiNotes *notes, RolloutFile *file, Error *err) {
-    const RolloutFile old = scene->file;
+// The scene takes what is in *changed and the warnings; *changed gets what the scene had.
+static Status take_change(vpd_scene *scene, const ApiNotes *notes, Changed *changed, Error *err) {
+    const Changed old = {scene->file, scene->coming, scene->told};
     char *warnings = api_notes_text(notes);
     if (!warnings) return error_set(err, STATUS_FAILED, "out of memory for warnings");
     free(scene->warnings);
     scene->warnings = warnings;
-    scene->file = *file;
-    *file = old;
+    scene->file = changed->file;
+    scene->coming = changed->coming;
+    scene->told = changed->told;
+    *changed = old;
     return STATUS_OK;
 }
 
 // `report` may be NULL.
 static Status change_scene(vpd_scene *scene, const Change *change, vpd_edit_report *report, Error *err) {
-    RolloutFile file = {0}, other = {0};
+    Changed changed = {.coming = NULL};
+    RolloutFile other = {0};
     ApiNotes notes = {0};
     EditReport done = {0};
     Status status = STATUS_OK;
@@ -92,13 +111,14 @@ static Status change_scene(vpd_scene *scene, const Change *change, vpd_edit_repo
     if (status == STATUS_OK) status = api_notes_open(&notes, err);
     if (status == STATUS_OK) {
         Call call = call_begin(scene->model, 0, false);
-        status = change_copy(scene, change, &notes.log, &file, &other, &done, err);
-        if (status == STATUS_OK) status = take_change(scene, &notes, &file, err);
+        status = change_copy(scene, change, &notes.log, &changed, &other, &done, err);
+        if (status == STATUS_OK) status = take_change(scene, &notes, &changed, err);
         if (status == STATUS_OK) give_report(scene, &done, report);
+        edit_mechanics_free(changed.coming);
         call_end(&call);
     }
     api_notes_free(&notes);
-    rollout_file_free(&file);
+    rollout_file_free(&changed.file);
     rollout_file_free(&other);
     return status;
 }

@@ -28,10 +28,19 @@ Status scene_create(vpd_model *model, RolloutFile *file, vpd_scene **out, Error 
 void vpd_scene_free(vpd_scene *scene) {
     if (!scene) return;
     vpd_model *model = scene->model;
+    pthread_mutex_lock(&model->lock);
+    edit_mechanics_free(scene->coming);
+    pthread_mutex_unlock(&model->lock);
     rollout_file_free(&scene->file);
     free(scene->warnings);
     free(scene);
     vpd_model_close(model);
+}
+
+Status scene_copy_whole(const vpd_scene *scene, RolloutFile *out, Error *err) {
+    size_t told = scene->told;
+    Status status = rollout_file_copy(&scene->file, out, err);
+    return status == STATUS_OK ? edit_mechanics_tell(scene->coming, out, &told, SIZE_MAX, NULL, err) : status;
 }
 
 // Checks the arguments of all functions that make a scene.
@@ -106,6 +115,15 @@ vpd_status vpd_scene_read(vpd_model *model, const char *path, vpd_scene **out, v
     return api_result(status, &e, err);
 }
 
+static Status write_whole(const vpd_scene *scene, const char *path, Error *err) {
+    RolloutFile whole = {0};
+    if (!scene->coming) return rollout_file_write(&scene->file, path, err);
+    Status status = scene_copy_whole(scene, &whole, err);
+    if (status == STATUS_OK) status = rollout_file_write(&whole, path, err);
+    rollout_file_free(&whole);
+    return status;
+}
+
 vpd_status vpd_scene_write(const vpd_scene *scene, const char *path, vpd_error *err) {
     Error e = {0};
     Status status = api_check_pointer(scene, "scene", &e);
@@ -113,7 +131,7 @@ vpd_status vpd_scene_write(const vpd_scene *scene, const char *path, vpd_error *
     if (status == STATUS_OK) status = api_check_output(path, "vpd-rollout vpd-particles", &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
     Call call = call_begin(scene->model, 0, false);
-    status = rollout_file_write(&scene->file, path, &e);
+    status = write_whole(scene, path, &e);
     call_end(&call);
     return api_result(status, &e, err);
 }
@@ -127,6 +145,7 @@ vpd_status vpd_scene_copy(const vpd_scene *scene, vpd_scene **out, vpd_error *er
     Call call = call_begin(scene->model, 0, false);
     status = rollout_file_copy(&scene->file, &file, &e);
     if (status == STATUS_OK) status = scene_create(scene->model, &file, out, &e);
+    if (status == STATUS_OK) (*out)->coming = edit_mechanics_share(scene->coming), (*out)->told = scene->told;
     call_end(&call);
     return api_result(status, &e, err);
 }
@@ -196,7 +215,10 @@ vpd_status vpd_scene_step(vpd_scene *scene, size_t steps, vpd_error *err) {
     if (status != STATUS_OK) return api_result(status, &e, err);
     Call call = call_begin(scene->model, 0, true);
     status = check_more(&scene->file, steps, &e);
-    if (status == STATUS_OK) status = rollout_simulate(&scene->model->workspace, &scene->file, steps, NULL, &e);
+    RolloutFile *file = &scene->file;
+    if (status == STATUS_OK)
+        status = edit_mechanics_tell(scene->coming, file, &scene->told, file->steps + steps, NULL, &e);
+    if (status == STATUS_OK) status = rollout_simulate(&scene->model->workspace, file, steps, NULL, &e);
     call_end(&call);
     return api_result(status, &e, err);
 }

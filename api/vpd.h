@@ -164,7 +164,8 @@ typedef struct vpd_particle_arrays {
 // `step` 0 is the present frame of the recording.
 vpd_status vpd_scene_get_particles(const vpd_scene *scene, size_t step, vpd_particle_arrays *out, vpd_error *err);
 
-// Moves on by `steps`. After an error the scene holds the steps before it.
+// Moves on by `steps`; the steps of an edit `simulate` that was the last one of its list are computed here. After an
+// error the scene holds the steps before it.
 vpd_status vpd_scene_step(vpd_scene *scene, size_t steps, vpd_error *err);
 // Forgets the steps behind `step`.
 vpd_status vpd_scene_rewind(vpd_scene *scene, size_t step, vpd_error *err);
@@ -189,7 +190,8 @@ typedef struct vpd_edit_report {
 //     "remove: {label: object 0}"      "- cluster: {}\n- copy: {label: cluster 1, by: [0.5, 0, 0]}\n"
 // Files that it names lie in `folder` (NULL: the working folder). Each edit is noted in the scene's history, which
 // vpd_scene_write keeps. YAML that is not an edit, an empty selection, an unknown label and the like are VPD_BAD_INPUT;
-// after an error the scene is unchanged. Pointers into the scene are no longer valid.
+// after an error the scene is unchanged. Pointers into the scene are no longer valid. Where `simulate` is the last
+// edit, its steps are computed by vpd_scene_step, or when vpd_scene_write or another edit needs them all.
 vpd_status vpd_scene_edit(vpd_scene *scene, size_t step, const char *edits, const char *folder, vpd_edit_report *report,
                           vpd_error *err);
 

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -127,7 +125,12 @@ void stop_watched(void) {
 
 // ---- the flag
 
+static _Thread_local const atomic_bool *also;
+
+void stop_also(const atomic_bool *flag) { also = flag; }
+
 int stop_requested(void) {
+    if (also && atomic_load_explicit(also, memory_order_relaxed)) return STOP_ASKED;
     int reason = atomic_load_explicit(&requested, memory_order_relaxed);
     return reason || !watch.on ? reason : look_at_pending();
 }

@@ -13,6 +13,8 @@
 #include "base/error.h"
 
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
 // Reasons that are no signal. SIGPIPE as a reason means that the reader of standard output has gone.
 enum { STOP_ASKED = -1 };
@@ -32,6 +34,10 @@ void stop_request(int reason);
 
 // STATUS_INTERRUPTED and "stopped by SIGTERM".
 Status stop_error(Error *err);
+
+// In the calling thread stop_requested() is also true while *flag is: so one of several jobs in a process is ended. The
+// flag stays until the job has returned. NULL: no flag any more.
+void stop_also(const atomic_bool *flag);
 
 // Forgets the request (tests).
 void stop_clear(void);

@@ -122,7 +122,13 @@ static Status end(EditScene *scene, Status status, double start, EditReport *rep
 
 Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
                   EditReport *report, Error *err) {
-    EditScene scene = {.file = file, .device = device, .log = log};
+    return edit_apply_coming(list, device, log, step, file, report, NULL, err);
+}
+
+Status edit_apply_coming(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
+                         EditReport *report, EditMechanics **coming, Error *err) {
+    EditScene scene = {.file = file, .device = device, .log = log, .coming = coming};
+    if (coming) *coming = NULL;
     double start = clock_now();
     Status status = begin(&scene, step, report, err);
     for (const Edit *edit = list->first; edit && status == STATUS_OK; edit = edit->next)

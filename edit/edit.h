@@ -50,6 +50,20 @@ Status edit_take_step(RolloutFile *file, size_t step, Error *err);
 Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
                   EditReport *report, Error *err);
 
+// Mechanics (`simulate`) whose steps are computed when they are asked for.
+typedef struct EditMechanics EditMechanics;
+// As edit_apply; but where `simulate` is the last edit, its motions are not in the file yet: *coming is to tell them.
+// It is NULL otherwise.
+Status edit_apply_coming(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
+                         EditReport *report, EditMechanics **coming, Error *err);
+// Adds the motions of the first `steps` steps to a file that has those of the first *told, as far as there are any;
+// raises *told. `mechanics` may be NULL: nothing is done. `log` (may be NULL) shows the progress of long work.
+Status edit_mechanics_tell(EditMechanics *mechanics, RolloutFile *file, size_t *told, size_t steps, const Log *log,
+                           Error *err);
+// For a copy of the file. Who shares them must not use them at the same time. Each of both accepts NULL.
+EditMechanics *edit_mechanics_share(EditMechanics *mechanics);
+void edit_mechanics_free(EditMechanics *mechanics);
+
 // Takes the step and appends the state of `other` at its own step, moved by `by` (metres). Labels of `other` get new
 // numbers and keep their names; `as` (may be NULL) gives all of it one label. Both files are changed. After an error
 // the only valid call for both is rollout_file_free.

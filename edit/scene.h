@@ -15,6 +15,7 @@ typedef struct EditScene {
     const Log *log;
     Shadows *shadows; // that were seen, in `memory`; NULL: none
     Arena memory;
+    EditMechanics **coming; // those of the last edit, which are not computed yet; NULL: all are, at once
 } EditScene;
 
 // (N) 1 for each present particle that is selected, else 0.

@@ -3,7 +3,9 @@
 // for bodies that are driven.
 #include "edit/scene.h"
 
+#include "base/array.h"
 #include "base/camera.h"
+#include "base/progress.h"
 #include "base/vector.h"
 #include "motion/bodies_planes.h"
 
@@ -235,61 +237,129 @@ static bool holds(const SimPlane *planes, size_t count, const double gravity[3])
 
 // ---- the edit
 
-// Of each body the motion of a step follows from where the steps have brought it.
-static Status note_motions(EditScene *scene, const Cast *cast, const double *motion, const bool *solid, Error *err) {
-    Status status = STATUS_OK;
-    size_t flat = 0;
-    for (size_t b = 0; b < cast->count; b++) {
-        flat += !solid[b] && !cast->body[b].told;
-        for (size_t s = 0; s < cast->steps && solid[b] && !cast->body[b].told && status == STATUS_OK; s++) {
-            double step[16];
-            pose_identity(step);
-            if (s > 0) pose_inverse(motion + 16 * (cast->count * (s - 1) + b), step);
-            pose_product(motion + 16 * (cast->count * s + b), step, step);
-            status = rollout_drive_add(&scene->file->drives, cast->number[b], s + 1, step, err);
-        }
-    }
-    if (flat)
-        log_warning(scene->log, "%zu of %zu bodies have no volume, and move as the model says", flat, cast->count);
+struct EditMechanics {
+    int references;
+    Cast cast;
+    AnalyticScene world;
+    SimPlane plane[PLANES_MOST];
+    bool solid[BODIES_MAX];
+    Analytic *analytic;
+    size_t done;    // steps that are computed
+    double *motion; // (done,bodies,4,4) from the present
+};
+
+EditMechanics *edit_mechanics_share(EditMechanics *m) {
+    if (m) m->references++;
+    return m;
+}
+
+void edit_mechanics_free(EditMechanics *m) {
+    if (!m || --m->references > 0) return;
+    analytic_end(m->analytic);
+    cast_free(&m->cast);
+    free(m->motion);
+    free(m);
+}
+
+static Status compute_step(EditMechanics *m, Error *err) {
+    const size_t row = 16 * m->cast.count;
+    if (!array_grow(&m->motion, (m->done + 1) * row, sizeof *m->motion))
+        return error_no_memory(err, "the motions of %zu bodies", m->cast.count);
+    Status status = analytic_frame(m->analytic, m->motion + m->done * row, err);
+    m->done += status == STATUS_OK;
     return status;
 }
 
-static Status simulate(EditScene *scene, const Edit *edit, const Cast *cast, Error *err) {
-    SimPlane plane[PLANES_MOST];
+// Of each body the motion of a step follows from where the steps have brought it.
+static Status note_step(const EditMechanics *m, size_t s, RolloutFile *file, Error *err) {
+    const Cast *cast = &m->cast;
+    Status status = STATUS_OK;
+    for (size_t b = 0; b < cast->count && status == STATUS_OK; b++) {
+        double step[16];
+        if (!m->solid[b] || cast->body[b].told) continue;
+        pose_identity(step);
+        if (s > 0) pose_inverse(m->motion + 16 * (cast->count * (s - 1) + b), step);
+        pose_product(m->motion + 16 * (cast->count * s + b), step, step);
+        status = rollout_drive_add(&file->drives, cast->number[b], s + 1, step, err);
+    }
+    return status;
+}
+
+Status edit_mechanics_tell(EditMechanics *m, RolloutFile *file, size_t *told, size_t steps, const Log *log,
+                           Error *err) {
+    Progress progress;
+    Status status = STATUS_OK;
+    if (!m) return status;
+    if (steps > m->cast.steps) steps = m->cast.steps;
+    progress_start(&progress, log, "simulate", "steps", 0, steps);
+    while (*told < steps && status == STATUS_OK) {
+        if (*told == m->done) status = compute_step(m, err);
+        if (status == STATUS_OK) status = note_step(m, *told, file, err);
+        *told += status == STATUS_OK;
+        progress_update(&progress, *told, NULL);
+    }
+    if (progress.shown > progress.started) progress_end(&progress, NULL); // else it was short
+    return status;
+}
+
+static void warn_of_flat(const EditScene *scene, const EditMechanics *m) {
+    size_t flat = 0;
+    for (size_t b = 0; b < m->cast.count; b++) flat += !m->solid[b] && !m->cast.body[b].told;
+    if (flat)
+        log_warning(scene->log, "%zu of %zu bodies have no volume, and move as the model says", flat, m->cast.count);
+}
+
+static Status begin(const EditScene *scene, const Edit *edit, EditMechanics *m, Error *err) {
     Planes found = {0};
-    AnalyticScene world = {.bodies = cast->count,
-                           .body = cast->body,
-                           .plane = plane,
-                           .frame_time = scene->file->time_step,
-                           .contact = edit->contact};
+    m->world = (AnalyticScene){.bodies = m->cast.count,
+                               .body = m->cast.body,
+                               .plane = m->plane,
+                               .frame_time = scene->file->time_step,
+                               .contact = edit->contact};
     Status status = find_planes(scene, &found, err);
     if (status != STATUS_OK) return status;
-    world.planes = use_planes(scene->file, cast, &found, plane);
-    find_gravity(scene->file, plane, world.planes, world.gravity);
-    if (edit->has_gravity) memcpy(world.gravity, edit->gravity, sizeof world.gravity);
-    if (!holds(plane, world.planes, world.gravity))
+    m->world.planes = use_planes(scene->file, &m->cast, &found, m->plane);
+    find_gravity(scene->file, m->plane, m->world.planes, m->world.gravity);
+    if (edit->has_gravity) memcpy(m->world.gravity, edit->gravity, sizeof m->world.gravity);
+    if (!holds(m->plane, m->world.planes, m->world.gravity))
         log_warning(scene->log, "no floor was found among what stands still: bodies fall for ever");
-    double *motion = malloc((cast->steps * cast->count * 16 + 1) * sizeof *motion);
-    bool solid[BODIES_MAX];
-    status = motion ? analytic_simulate(&world, cast->steps, motion, solid, err) : scene_no_memory(err);
-    if (status == STATUS_OK) status = note_motions(scene, cast, motion, solid, err);
-    free(motion);
+    status = analytic_begin(&m->world, m->solid, &m->analytic, err);
+    if (status == STATUS_OK) warn_of_flat(scene, m);
+    return status;
+}
+
+// The mechanics of a file, or NULL of one without bodies.
+static Status make(EditScene *scene, const Edit *edit, const Mask *mask, EditMechanics **out, Error *err) {
+    EditMechanics *m = calloc(1, sizeof *m);
+    if (!m) return scene_no_memory(err);
+    m->references = 1;
+    m->cast.steps = edit->steps ? (size_t)edit->steps : STEPS;
+    Status status = edit->select ? scene_embody(scene, mask, err) : STATUS_OK;
+    if (status == STATUS_OK) status = cast_make(scene, mask, &m->cast, err);
+    const size_t driven = edit->select ? m->cast.driven : 0;
+    if (status == STATUS_OK && driven)
+        log_warning(scene->log, "%zu of the selected bodies %s driven, and not simulated: throw %s first", driven,
+                    driven == 1 ? "is" : "are", driven == 1 ? "it" : "them");
+    if (status == STATUS_OK && m->cast.count) status = begin(scene, edit, m, err);
+    if (status == STATUS_OK && m->cast.count) *out = m;
+    else edit_mechanics_free(m);
     return status;
 }
 
 Status edit_simulate(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
-    Cast cast = {.steps = edit->steps ? (size_t)edit->steps : STEPS};
+    EditMechanics *mechanics = NULL;
+    size_t told = 0;
     if (!scene_now(scene)->body)
         return error_set(err, STATUS_BAD_INPUT,
                          "only bodies can be simulated, and a model with the graph of the paper has none");
     if (!(scene->file->time_step > 0))
         return error_set(err, STATUS_BAD_INPUT, "gravity needs a time step, found %g s", scene->file->time_step);
-    Status status = edit->select ? scene_embody(scene, mask, err) : STATUS_OK;
-    if (status == STATUS_OK) status = cast_make(scene, mask, &cast, err);
-    if (status == STATUS_OK && edit->select && cast.driven)
-        log_warning(scene->log, "%zu of the selected bodies %s driven, and not simulated: throw %s first", cast.driven,
-                    cast.driven == 1 ? "is" : "are", cast.driven == 1 ? "it" : "them");
-    if (status == STATUS_OK && cast.count) status = simulate(scene, edit, &cast, err);
-    cast_free(&cast);
+    Status status = make(scene, edit, mask, &mechanics, err);
+    if (scene->coming && !edit->next) {
+        *scene->coming = mechanics;
+        return status;
+    }
+    if (status == STATUS_OK) status = edit_mechanics_tell(mechanics, scene->file, &told, SIZE_MAX, scene->log, err);
+    edit_mechanics_free(mechanics);
     return status;
 }

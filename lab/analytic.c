@@ -23,8 +23,9 @@ static const double EDGE = 0.6;     // longest edge of a body's surface, as a sh
 static const double SETTLED = 1e-6; // metres in a step
 enum { STEPS_MIN = 16, STEPS_MAX = 4096, SETTLE_STEPS = 4000 };
 
-typedef struct Work {
+struct Analytic {
     const AnalyticScene *scene;
+    size_t frames; // behind the present
     SimModel model;
     SimValues values, loose; // of the simulation, and of bodies that only go out of each other
     Sim *sim;
@@ -41,9 +42,10 @@ typedef struct Work {
     int32_t *face, *body, *rigid, *material;
     uint8_t *fixed;
     SimPlane *plane;
-} Work;
+};
 
-static void work_free(Work *w) {
+void analytic_end(Analytic *w) {
+    if (!w) return;
     void *const all[] = {w->first,   w->kg,      w->whole, w->level, w->start, w->position, w->velocity, w->kept[0],
                          w->kept[1], w->inertia, w->face,  w->body,  w->rigid, w->material, w->fixed,    w->plane};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
@@ -52,13 +54,14 @@ static void work_free(Work *w) {
         if (v != SIM_REST) free(w->loose.of[v]);
     }
     sim_close(w->sim);
+    free(w);
 }
 
 // Room for hulls of all corners that there may be.
-static bool work_make(Work *w, const AnalyticScene *scene) {
+static bool make_room(Analytic *w, const AnalyticScene *scene) {
     const size_t B = scene->bodies, N = B * (HULL_POINTS + RIGID_POINTS);
     bool good = true;
-    *w = (Work){.scene = scene, .model = {.scenes = 1, .planes = scene->planes, .materials = B + 2}};
+    *w = (Analytic){.scene = scene, .model = {.scenes = 1, .planes = scene->planes, .materials = B + 2}};
     w->first = allocate(B + 1, sizeof(size_t), &good);
     w->kg = allocate(B, sizeof(double), &good);
     w->whole = allocate(B, sizeof(size_t), &good);
@@ -99,7 +102,7 @@ static void refine(Hull *hull) {
 }
 
 // A body whose middle is inside a larger one is a part of it, which was taken for a body of its own.
-static void find_parts(Work *w, const Hull *hull) {
+static void find_parts(Analytic *w, const Hull *hull) {
     double *volume = w->kg; // until there are masses
     for (size_t b = 0; b < w->scene->bodies; b++)
         volume[b] = vector_enclosed(hull[b].corner[0], 0, hull[b].triangle[0], hull[b].triangles);
@@ -118,7 +121,7 @@ static void find_parts(Work *w, const Hull *hull) {
 }
 
 // A hull behind those of the bodies before. Of a body without volume there are no particles, nor of a part.
-static Status add_hull(Work *w, size_t b, Hull *hull, int32_t *solids, Error *err) {
+static Status add_hull(Analytic *w, size_t b, Hull *hull, int32_t *solids, Error *err) {
     const size_t N = w->model.particles;
     const bool told = w->scene->body[b].told > 0;
     double *x = w->seen + 3 * N, *mass = w->values.of[SIM_MASS] + N;
@@ -146,7 +149,7 @@ static Status add_hull(Work *w, size_t b, Hull *hull, int32_t *solids, Error *er
     return status;
 }
 
-static Status add_hulls(Work *w, Error *err) {
+static Status add_hulls(Analytic *w, Error *err) {
     const size_t B = w->scene->bodies;
     int32_t solids = 0;
     Hull *hull = calloc(B + 1, sizeof *hull);
@@ -166,14 +169,14 @@ static Status add_hulls(Work *w, Error *err) {
 static double given_or(double given, double derived) { return isnan(given) ? derived : given; }
 
 // Stiffness and damping of a corner where a body meets a plane. The law takes the mean of two materials.
-static void corner_law(const Work *w, size_t b, double *k_e, double *k_d) {
+static void corner_law(const Analytic *w, size_t b, double *k_e, double *k_d) {
     const double k = w->kg[b] * 9.81 / (3 * SINKS);
     *k_e = k;
     *k_d = 2 * DAMPING * sqrt(k * w->kg[b] * SHARE);
 }
 
 // Planes and bodies that are told how to move add nothing to what follows from masses.
-static void set_contact(Work *w) {
+static void set_contact(Analytic *w) {
     const AnalyticContact *c = &w->scene->contact;
     double **of = w->values.of;
     for (size_t k = 0; k <= w->scene->bodies; k++) {
@@ -187,7 +190,7 @@ static void set_contact(Work *w) {
 }
 
 // Bodies of 1 kg, as hard as the time step allows where nothing has a speed.
-static void set_loose(Work *w) {
+static void set_loose(Analytic *w) {
     double *k_e = w->loose.of[SIM_CONTACT_KE];
     for (size_t b = 0; b < w->scene->bodies; b++)
         for (size_t i = w->first[b]; i < w->first[b + 1]; i++)
@@ -198,7 +201,7 @@ static void set_loose(Work *w) {
 }
 
 // An even number, for half a frame. Where it would be too large, contact is softer.
-static void choose_steps(Work *w) {
+static void choose_steps(Analytic *w) {
     const double steps = 2 * ceil(w->scene->frame_time / (2 * SAFE * sim_stable_step(&w->model, &w->values))),
                  share = fmin(1, STEPS_MAX / fmax(steps, 1));
     for (size_t k = 0; k < w->model.materials; k++) {
@@ -209,7 +212,7 @@ static void choose_steps(Work *w) {
     w->steps = (size_t)fmin(fmax(steps, STEPS_MIN), STEPS_MAX);
 }
 
-static Status open(Work *w, Error *err) {
+static Status open(Analytic *w, Error *err) {
     SimModel *m = &w->model;
     memcpy(w->values.of[SIM_GRAVITY], w->scene->gravity, sizeof w->scene->gravity);
     set_contact(w);
@@ -277,7 +280,7 @@ static void turn_half(const Turn *turn, double out[16]) {
 // ---- rollouts
 
 // So many steps from the state; the last is the new state.
-static Status go(Work *w, size_t steps, Error *err) {
+static Status go(Analytic *w, size_t steps, Error *err) {
     const size_t row = 3 * w->model.particles;
     SimArrays arrays = {.row = row, .position = w->kept[0], .velocity = w->kept[1]};
     const SimRun run = {.steps = steps,
@@ -295,7 +298,7 @@ static Status go(Work *w, size_t steps, Error *err) {
 
 // Bodies that are inside each other or below planes go out, until none moves any more. What pushes them gives them no
 // speed.
-static Status settle(Work *w, Error *err) {
+static Status settle(Analytic *w, Error *err) {
     const size_t row = 3 * w->model.particles;
     double moved = INFINITY;
     Status status = sim_set(w->sim, &w->loose, err);
@@ -310,7 +313,7 @@ static Status settle(Work *w, Error *err) {
 
 // ---- the start
 
-static double speed_down(const Work *w, size_t b, const double *velocity) {
+static double speed_down(const Analytic *w, size_t b, const double *velocity) {
     const double *g = w->scene->gravity, count = (double)(w->first[b + 1] - w->first[b]);
     double sum = 0;
     for (size_t i = w->first[b]; i < w->first[b + 1]; i++) sum += vector_dot(velocity + 3 * i, g) / count;
@@ -318,7 +321,7 @@ static double speed_down(const Work *w, size_t b, const double *velocity) {
 }
 
 // Metres down from a body to a plane below it; INFINITY: it is above none.
-static double gap_below(const Work *w, size_t b) {
+static double gap_below(const Analytic *w, size_t b) {
     const double *g = w->scene->gravity, length = sqrt(vector_dot(g, g));
     double least = INFINITY;
     for (size_t p = 0; p < w->scene->planes; p++) {
@@ -332,7 +335,7 @@ static double gap_below(const Work *w, size_t b) {
 }
 
 // Undersides are not seen: what is a little above the floor, and hardly rises or falls, stands on it.
-static void put_down(Work *w) {
+static void put_down(Analytic *w) {
     const double *g = w->scene->gravity, length = sqrt(vector_dot(g, g));
     for (size_t b = 0; b < w->scene->bodies; b++) {
         if (!w->level[b]) continue;
@@ -346,7 +349,7 @@ static void put_down(Work *w) {
 // Half a frame before the present each body has the velocity that is seen: the mean of that frame. From there it is
 // simulated to the present. What it meets on the way, and gravity, change the velocity; its place is the one that is
 // seen.
-static Status find_velocity(Work *w, double *velocity, Error *err) {
+static Status find_velocity(Analytic *w, double *velocity, Error *err) {
     const size_t row = 3 * w->model.particles;
     for (size_t b = 0; b < w->scene->bodies; b++) {
         const AnalyticBody *body = w->scene->body + b;
@@ -370,7 +373,7 @@ static Status find_velocity(Work *w, double *velocity, Error *err) {
     return status;
 }
 
-static Status begin(Work *w, Error *err) {
+static Status start(Analytic *w, Error *err) {
     const size_t row = 3 * w->model.particles;
     double *velocity = malloc((row + 1) * sizeof *velocity);
     if (!velocity) return error_no_memory(err, "%zu bodies", w->scene->bodies);
@@ -385,10 +388,10 @@ static Status begin(Work *w, Error *err) {
     return status;
 }
 
-// ---- all frames
+// ---- frames
 
 // What is told how to move goes straight to where it is at the end of the frame.
-static void aim(Work *w, size_t frame) {
+static void aim(Analytic *w, size_t frame) {
     for (size_t b = 0; b < w->scene->bodies; b++) {
         const AnalyticBody *body = w->scene->body + b;
         if (!body->told) continue;
@@ -401,31 +404,33 @@ static void aim(Work *w, size_t frame) {
     }
 }
 
-static Status run(Work *w, size_t frames, double *motion, Error *err) {
+Status analytic_frame(Analytic *w, double *motion, Error *err) {
     const size_t B = w->scene->bodies;
-    Status status = begin(w, err);
-    for (size_t f = 0; f < frames && status == STATUS_OK; f++) {
-        aim(w, f);
-        status = go(w, w->steps, err);
-        for (size_t b = 0; b < B && status == STATUS_OK; b++) {
-            const size_t at = 3 * w->first[b], count = w->first[b + 1] - w->first[b];
-            const Turn turn = turn_between(w->start + at, w->position + at, count);
-            if (count) turn_pose(&turn, motion + 16 * (B * f + b));
-        }
-        for (size_t b = 0; b < B; b++)
-            memcpy(motion + 16 * (B * f + b), motion + 16 * (B * f + w->whole[b]), 16 * sizeof *motion);
+    Status status = STATUS_OK;
+    for (size_t b = 0; b < B; b++) pose_identity(motion + 16 * b);
+    if (!w->model.rigids) return status;
+    aim(w, w->frames++);
+    status = go(w, w->steps, err);
+    for (size_t b = 0; b < B && status == STATUS_OK; b++) {
+        const size_t at = 3 * w->first[b], count = w->first[b + 1] - w->first[b];
+        const Turn turn = turn_between(w->start + at, w->position + at, count);
+        if (count) turn_pose(&turn, motion + 16 * b);
     }
+    for (size_t b = 0; b < B; b++)
+        if (w->whole[b] != b) memcpy(motion + 16 * b, motion + 16 * w->whole[b], 16 * sizeof *motion);
     return status;
 }
 
-Status analytic_simulate(const AnalyticScene *scene, size_t frames, double *motion, bool *solid, Error *err) {
-    Work w;
-    for (size_t k = 0; k < frames * scene->bodies; k++) pose_identity(motion + 16 * k);
-    Status status = work_make(&w, scene) ? add_hulls(&w, err) : error_no_memory(err, "%zu bodies", scene->bodies);
+Status analytic_begin(const AnalyticScene *scene, bool *solid, Analytic **out, Error *err) {
+    Analytic *w = *out = malloc(sizeof *w);
+    if (!w) return error_no_memory(err, "%zu bodies", scene->bodies);
+    Status status = make_room(w, scene) ? add_hulls(w, err) : error_no_memory(err, "%zu bodies", scene->bodies);
     for (size_t b = 0; b < scene->bodies && status == STATUS_OK; b++)
-        solid[b] = w.first[w.whole[b] + 1] > w.first[w.whole[b]];
-    if (status == STATUS_OK && w.model.rigids) status = open(&w, err);
-    if (status == STATUS_OK && w.model.rigids) status = run(&w, frames, motion, err);
-    work_free(&w);
+        solid[b] = w->first[w->whole[b] + 1] > w->first[w->whole[b]];
+    if (status == STATUS_OK && w->model.rigids) status = open(w, err);
+    if (status == STATUS_OK && w->model.rigids) status = start(w, err);
+    if (status == STATUS_OK) return status;
+    analytic_end(w);
+    *out = NULL;
     return status;
 }

@@ -31,9 +31,14 @@ typedef struct AnalyticScene {
     AnalyticContact contact;
 } AnalyticScene;
 
-// Where the bodies are after 1 .. frames frames: motion (frames,bodies,4,4) takes what is at x at the present to R x +
-// t. Each body is the convex hull of its points. solid[b] (bodies): whether it has a volume; else nothing is known of
-// it, and its motion is none.
-Status analytic_simulate(const AnalyticScene *scene, size_t frames, double *motion, bool *solid, Error *err);
+typedef struct Analytic Analytic;
+
+// Bodies at the present, each the convex hull of its points. solid[b] (bodies): whether it has a volume; else nothing
+// is known of it, and its motion is none. *scene and what it points to must live as long.
+Status analytic_begin(const AnalyticScene *scene, bool *solid, Analytic **out, Error *err);
+// A frame on: motion (bodies,4,4) takes what is at x at the present to R x + t. After an error the only valid call is
+// analytic_end.
+Status analytic_frame(Analytic *analytic, double *motion, Error *err);
+void analytic_end(Analytic *analytic); // accepts NULL
 
 #endif

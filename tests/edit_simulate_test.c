@@ -147,6 +147,45 @@ static void test_wrong(void **state) {
     rollout_file_free(&file);
 }
 
+static bool same_drives(const RolloutFile *a, const RolloutFile *b) {
+    const RolloutDrives *x = &a->drives, *y = &b->drives;
+    return x->count == y->count && !memcmp(x->body, y->body, x->count * sizeof *x->body) &&
+           !memcmp(x->step, y->step, x->count * sizeof *x->step) &&
+           !memcmp(x->motion, y->motion, 16 * x->count * sizeof *x->motion);
+}
+
+// The steps of the last edit of a list come when they are asked for, and a copy of the file has them too.
+static void test_coming(void **state) {
+    Error err;
+    EditReport report;
+    EditMechanics *coming;
+    size_t told = 0, other = 0;
+    (void)state;
+    RolloutFile file = edit_scene(), copy = edit_scene(), whole = edit_scene();
+    RUN(&whole, "simulate: {}");
+    EditList *list = edit_list_create();
+    assert_status_ok(edit_list_add(list, "--do 1", "simulate: {}", &err), err);
+    assert_status_ok(edit_apply_coming(list, NULL, NULL, 0, &file, &report, &coming, &err), err);
+    assert_true(coming && file.drives.count == 0 && report.applied == 1);
+    assert_status_ok(edit_mechanics_tell(coming, &file, &told, 3, NULL, &err), err);
+    assert_true(told == 3 && file.drives.count == 3 * 2);
+    assert_true(edit_mechanics_share(coming) == coming);
+    assert_status_ok(edit_mechanics_tell(coming, &copy, &other, 5, NULL, &err), err);
+    edit_mechanics_free(coming);
+    assert_status_ok(edit_mechanics_tell(coming, &file, &told, 999, NULL, &err), err);
+    assert_status_ok(edit_mechanics_tell(coming, &copy, &other, SIZE_MAX, NULL, &err), err);
+    assert_true(told == STEPS && other == STEPS && same_drives(&file, &whole) && same_drives(&copy, &whole));
+    edit_mechanics_free(coming);
+    rollout_file_free(&file);
+    file = edit_scene(); // another edit behind it needs them at once
+    assert_status_ok(edit_list_add(list, "--do 2", "remove: {label: blue}", &err), err);
+    assert_status_ok(edit_apply_coming(list, NULL, NULL, 0, &file, &report, &coming, &err), err);
+    assert_true(!coming && steps_of(&file, RED) == STEPS);
+    assert_status_ok(edit_mechanics_tell(NULL, &file, &told, 3, NULL, &err), err);
+    edit_list_free(list);
+    rollout_file_free(&file), rollout_file_free(&copy), rollout_file_free(&whole);
+}
+
 // Runs edit_simulate_bodies; *said gets its warnings, malloc'ed.
 static Status run_bodies(RolloutFile *file, const char *map, char **said, Error *err) {
     size_t length;
@@ -201,7 +240,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_falls),           cmocka_unit_test(test_selection), cmocka_unit_test(test_driven),
         cmocka_unit_test(test_driven_selected), cmocka_unit_test(test_wrong),     cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_side_of_table),
+        cmocka_unit_test(test_side_of_table),   cmocka_unit_test(test_coming),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,11 +50,10 @@ static void put_box(World *w, size_t b, const double middle[3], const double siz
 
 static void simulate(World *w) {
     Error err;
-    double *motion = malloc(FRAMES * w->scene.bodies * 16 * sizeof *motion);
-    assert_status_ok(analytic_simulate(&w->scene, FRAMES, motion, w->solid, &err), err);
-    for (size_t f = 0; f < FRAMES; f++)
-        memcpy(w->motion[f], motion + 16 * w->scene.bodies * f, 16 * w->scene.bodies * sizeof *motion);
-    free(motion);
+    Analytic *analytic = NULL;
+    assert_status_ok(analytic_begin(&w->scene, w->solid, &analytic, &err), err);
+    for (size_t f = 0; f < FRAMES; f++) assert_status_ok(analytic_frame(analytic, w->motion[f][0], &err), err);
+    analytic_end(analytic);
 }
 
 // Where the middle of body b is after so many frames.

@@ -54,6 +54,30 @@ static void test_flag(void **state) {
     for (int i = 0; i < NUMBERS; i++) assert_int_equal(in_child(one_signal, i), 0);
 }
 
+// Of two threads the flag of one is its own.
+static void *look_without(void *out) {
+    *(int *)out = stop_requested();
+    return NULL;
+}
+
+static void test_also(void **state) {
+    atomic_bool flag = false;
+    pthread_t other;
+    Error err;
+    int there = -1;
+    (void)state;
+    stop_also(&flag);
+    assert_int_equal(stop_requested(), 0);
+    flag = true;
+    assert_int_equal(stop_requested(), STOP_ASKED);
+    assert_status_error(stop_error(&err), STATUS_INTERRUPTED, err, "stopped on request");
+    assert_int_equal(pthread_create(&other, NULL, look_without, &there), 0);
+    pthread_join(other, NULL);
+    assert_int_equal(there, 0);
+    stop_also(NULL);
+    assert_int_equal(stop_requested(), 0);
+}
+
 // A loop that never looks at the flag still ends at the second signal, whichever it is.
 static int two_signals(int i) {
     if (stop_install(NULL) != STATUS_OK) return 1;
@@ -119,6 +143,7 @@ static void test_watch(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_flag), cmocka_unit_test(test_second_signal),
-                                       cmocka_unit_test(test_nohup), cmocka_unit_test(test_watch)};
+                                       cmocka_unit_test(test_nohup), cmocka_unit_test(test_watch),
+                                       cmocka_unit_test(test_also)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

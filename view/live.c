@@ -11,46 +11,47 @@ enum { AWAIT_NANOSECONDS = 20000000 };
 
 // ---- the thread
 
-// The part behind the last one: the head and step 0, or a step.
-static Status put_part(Live *live, Error *err) {
+// Under the lock: the part behind the last one, which is the head and step 0, or a step.
+static Status keep_part(Live *live, const SceneView *s, Error *err) {
     Result *r = &live->result;
-    SceneView s = {0};
-    size_t part = r->parts, *ends;
-    Status status = live_view_of_scene(live->scene, part, &s, err);
-    pthread_mutex_lock(&live->lock);
-    ends = realloc(r->ends, (part + 1) * sizeof *ends);
-    if (ends) r->ends = ends;
-    else if (status == STATUS_OK) status = live_no_memory(err);
-    if (status == STATUS_OK && part == 0) {
-        r->order_steps = r->job.steps + s.view.steps;
-        status = view_order(&s.view, r->order_steps, &r->order, err);
-        if (status == STATUS_OK) status = view_put_head(&s.view, &r->order, &r->bytes, err);
+    const size_t part = r->parts;
+    Status status = STATUS_OK;
+    size_t *ends = realloc(r->ends, (part + 1) * sizeof *ends);
+    if (!ends) return live_no_memory(err);
+    r->ends = ends;
+    if (part == 0) {
+        r->order_steps = r->job.steps + s->view.steps;
+        status = view_order(&s->view, r->order_steps, &r->order, err);
+        if (status == STATUS_OK) status = view_put_head(&s->view, &r->order, &r->bytes, err);
     }
-    if (status == STATUS_OK) status = view_put_step(s.positions, &r->order, part, &r->bytes, err);
+    if (status == STATUS_OK) status = view_put_step(s->positions, &r->order, part, &r->bytes, err);
     if (status == STATUS_OK) r->ends[r->parts++] = r->bytes.size;
     pthread_cond_broadcast(&live->news);
+    return status;
+}
+
+// If the job goes on, since after live_ask the result is another one.
+static Status put_part(Live *live, size_t step, Error *err) {
+    SceneView s = {0};
+    Status status = live_view_of_scene(live->scene, step, &s, err);
+    pthread_mutex_lock(&live->lock);
+    if (status == STATUS_OK && !live->stop) status = keep_part(live, &s, err);
     pthread_mutex_unlock(&live->lock);
     free(s.cameras);
     return status;
 }
 
-static bool outdated(Live *live, long id) {
-    pthread_mutex_lock(&live->lock);
-    bool old = live->quit || live->result.id != id;
-    pthread_mutex_unlock(&live->lock);
-    return old;
-}
-
-static Status simulate(Live *live, long id, size_t steps, Error *err) {
+// The steps from step `first` on.
+static Status simulate(Live *live, size_t first, size_t steps, Error *err) {
     vpd_error e = {0};
     Status status = STATUS_OK;
-    for (size_t s = 0; s < steps && status == STATUS_OK && !outdated(live, id); s++) {
+    for (size_t s = first; s < first + steps && status == STATUS_OK && !live->stop; s++) {
         double began = clock_now();
         status = api_status(vpd_scene_step(live->scene, 1, &e), &e, err);
         pthread_mutex_lock(&live->lock);
         live->result.seconds += clock_now() - began;
         pthread_mutex_unlock(&live->lock);
-        if (status == STATUS_OK && !outdated(live, id)) status = put_part(live, err);
+        if (status == STATUS_OK) status = put_part(live, s, err);
     }
     return status;
 }
@@ -86,38 +87,51 @@ static Status keep_warnings(Live *live, long id, const char *warnings, Error *er
     return STATUS_OK;
 }
 
-static Status work(Live *live, long id, const LiveJob *job, size_t more, Error *err) {
-    if (more > 0) return simulate(live, id, more, err);
+static Status work(Live *live, long id, const LiveJob *job, Error *err) {
     vpd_scene_free(live->scene);
     live->scene = NULL;
     const char *warnings = "";
     Status status = edited_copy(live, job, &live->scene, &warnings, err);
     if (status == STATUS_OK) status = keep_warnings(live, id, warnings, err);
-    for (size_t s = 0; s <= (*job->edits ? 0 : job->step) && status == STATUS_OK; s++)
-        if (!outdated(live, id)) status = put_part(live, err);
-    return status == STATUS_OK ? simulate(live, id, job->steps, err) : status;
+    const size_t first = *job->edits ? 1 : job->step + 1;
+    for (size_t s = 0; s < first && status == STATUS_OK; s++) status = put_part(live, s, err);
+    return status == STATUS_OK ? simulate(live, first, job->steps, err) : status;
+}
+
+// Under the lock: what was ended early is no failure, if there is something to show. The scene keeps what is shown.
+static void end_early(Live *live, Error *err) {
+    vpd_error e = {0};
+    const size_t parts = live->result.parts;
+    if (parts > 0) (void)api_status(vpd_scene_rewind(live->scene, parts - 1, &e), &e, err);
+    else (void)error_set(err, STATUS_INTERRUPTED, "stopped before the first step was there");
 }
 
 static void *run(void *owner) {
     Live *live = owner;
     Result *r = &live->result;
+    stop_also(&live->stop);
     for (;;) {
         pthread_mutex_lock(&live->lock);
         while (!live->quit && !r->asked) pthread_cond_wait(&live->wake, &live->lock);
         bool quit = live->quit;
         long id = r->id;
-        size_t more = r->more;
+        size_t more = r->more, parts = r->parts;
         LiveJob job = r->job;
         char *edits = strdup(job.edits ? job.edits : "");
         r->asked = false;
+        live->stop = r->stopped;
         pthread_mutex_unlock(&live->lock);
         Error err = {0};
         job.edits = edits;
         if (!edits) (void)live_no_memory(&err);
-        else if (!quit) (void)work(live, id, &job, more, &err);
+        else if (!quit) (void)(more > 0 ? simulate(live, parts, more, &err) : work(live, id, &job, &err));
         free(edits);
         pthread_mutex_lock(&live->lock);
         if (r->id == id && !r->asked) {
+            if (r->stopped && (err.status == STATUS_OK || err.status == STATUS_INTERRUPTED)) {
+                err = (Error){0};
+                end_early(live, &err);
+            }
             r->working = false;
             r->error = err;
             pthread_cond_broadcast(&live->news);
@@ -169,10 +183,17 @@ Status live_ask(Live *live, const LiveJob *job, long *id, Error *err) {
     *id = ++r->id;
     r->job = *job;
     r->job.edits = edits;
-    r->asked = r->working = true;
+    r->asked = r->working = live->stop = true;
     pthread_cond_signal(&live->wake);
     pthread_mutex_unlock(&live->lock);
     return STATUS_OK;
+}
+
+void live_stop(Live *live, long id) {
+    pthread_mutex_lock(&live->lock);
+    Result *r = &live->result;
+    if (r->id == id && r->working) r->stopped = live->stop = true;
+    pthread_mutex_unlock(&live->lock);
 }
 
 Status live_more(Live *live, long id, size_t steps, Error *err) {
@@ -185,6 +206,7 @@ Status live_more(Live *live, long id, size_t steps, Error *err) {
         status = error_set(err, STATUS_BAD_INPUT, "steps: so many cannot be shown; use vpd rollout");
     else {
         r->more = steps;
+        r->stopped = false;
         r->asked = r->working = true;
         pthread_cond_signal(&live->wake);
     }
@@ -194,7 +216,10 @@ Status live_more(Live *live, long id, size_t steps, Error *err) {
 
 // What is known of it, as JSON in memory that the caller frees; NULL: out of memory.
 static char *result_facts(const Result *r) {
-    const char *state = r->working ? "working" : r->error.status == STATUS_OK ? "done" : "failed";
+    const char *state = r->working                     ? "working"
+                        : r->error.status != STATUS_OK ? "failed"
+                        : r->stopped                   ? "stopped"
+                                                       : "done";
     json_t *why = json_string(r->error.text);
     if (!why) why = json_string("its error is not UTF-8");
     json_t *facts =
@@ -266,7 +291,7 @@ Status live_create(const LiveOptions *options, Live **out, Error *err) {
 void live_free(Live *live) {
     if (!live) return;
     pthread_mutex_lock(&live->lock);
-    live->quit = true;
+    live->quit = live->stop = true;
     pthread_cond_signal(&live->wake);
     pthread_mutex_unlock(&live->lock);
     if (live->started) pthread_join(live->thread, NULL);

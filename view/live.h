@@ -59,6 +59,9 @@ Status live_try(Live *live, const LiveJob *job, Error *err);
 Status live_ask(Live *live, const LiveJob *job, long *id, Error *err);
 // Goes on with the result of the last job by `steps`.
 Status live_more(Live *live, long id, size_t steps, Error *err);
+// Ends the work on a result; the steps that are there stay, and live_more goes on behind them. Nothing is done if
+// another one was asked for.
+void live_stop(Live *live, long id);
 // What there is of the result beyond its first `from` parts (the head and step 0 are the first part, each step is
 // one): u32 bytes of JSON {"id", "state", "parts", "error", "warnings"}, the JSON, and the parts. While there is
 // nothing yet and it is worked on, waits a moment for it.

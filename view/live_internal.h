@@ -4,6 +4,7 @@
 #define VPD_VIEW_LIVE_INTERNAL_H
 
 #include "base/file.h"
+#include "base/stop.h"
 #include "view/live.h"
 
 #include <pthread.h>
@@ -20,6 +21,7 @@ typedef struct Source {
 typedef struct Result {
     long id;
     bool working, asked; // asked: a job waits for the thread
+    bool stopped;        // it was to end early
     LiveJob job;         // edits in memory of our own
     size_t more;         // steps to go on by, in place of a job
     Error error;         // why it ended early
@@ -44,6 +46,7 @@ struct Live {
     bool predicts; // an episode of the data set is shown, and others can be
     pthread_t thread;
     bool started, quit;
+    atomic_bool stop;          // the thread is to leave its job; changed under the lock
     pthread_mutex_t lock;      // guards all below, and the scenes of `sources`
     pthread_cond_t wake, news; // a job waits; the result has more, or ends
     Result result;

@@ -116,6 +116,15 @@ static Answer post_job(Live *live, struct MHD_Connection *connection, const char
     return send_object(connection, status, json_pack("{s:I}", "id", (json_int_t)id), &err);
 }
 
+static Answer post_stop(Live *live, struct MHD_Connection *connection, const char *body, size_t size) {
+    JobRequest request;
+    Error err = {0};
+    Status status = request_job(body, size, &request, &err);
+    if (status == STATUS_OK) live_stop(live, request.id);
+    json_decref(request.object);
+    return send_object(connection, status, json_object(), &err);
+}
+
 static Answer post_check(Live *live, struct MHD_Connection *connection, const char *body, size_t size) {
     JobRequest request;
     Error err = {0};
@@ -147,6 +156,7 @@ static Answer post_episode(Live *live, struct MHD_Connection *connection, const 
 Answer routes_live_post(Live *live, struct MHD_Connection *connection, const char *path, const char *body,
                         size_t size) {
     if (!strcmp(path, "/api/jobs")) return post_job(live, connection, body, size);
+    if (!strcmp(path, "/api/stop")) return post_stop(live, connection, body, size);
     if (!strcmp(path, "/api/check")) return post_check(live, connection, body, size);
     if (!strcmp(path, "/api/select")) return post_select(live, connection, body, size);
     if (!strcmp(path, "/api/episode")) return post_episode(live, connection, body, size);

@@ -8,6 +8,7 @@
 //   GET  /api/facts                 live_facts          GET /api/scene?id=I        live_scene
 //   POST /api/jobs                  {"scene", "step", "edits", "steps"} or {"id", "more"}; answers {"id"}
 //   POST /api/check                 the same job: live_try, which says what is wrong with its edits
+//   POST /api/stop                  {"id"}: live_stop
 //   GET  /api/result?id=I&from=K    live_result         GET /api/rollout.h5?id=I   live_file
 //   GET  /api/picture?scene=I&..    live_picture; ?result=I for the result; step, width, height; focal and middle (row
 //                                   of the optical axis) in pixels; and pose: 16 numbers with commas between

@@ -137,6 +137,62 @@ static void labels(void **state) {
     vpd_model_close(model);
 }
 
+// The steps of mechanics are computed by vpd_scene_step, and are those of a list that needs them at once.
+static void mechanics(void **state) {
+    (void)state;
+    enum { STEPS = 6 };
+    vpd_error err = {0};
+    vpd_model *model = world_open_model("model.h5", 1);
+    vpd_scene *scene = world_episode(model), *whole = world_episode(model), *copy, *read, *still = world_episode(model);
+    assert_vpd_ok(vpd_scene_edit(scene, 0, "simulate: {label: object 0, steps: 6}", NULL, NULL, &err), err);
+    assert_vpd_ok(vpd_scene_edit(whole, 0,
+                                 "- simulate: {label: object 0, steps: 6}\n- move: {all: true, by: [0, 0, 0]}\n", NULL,
+                                 NULL, &err),
+                  err);
+    assert_vpd_ok(vpd_scene_step(whole, STEPS, &err), err);
+    assert_vpd_ok(vpd_scene_step(still, STEPS, &err), err);
+    const size_t bytes = 3 * world_particles(whole, 0).count * sizeof(float);
+    assert_true(memcmp(world_particles(whole, STEPS).positions, world_particles(still, STEPS).positions, bytes) != 0);
+    // A copy, a file, and labels leave those that are not there yet.
+    assert_vpd_ok(vpd_scene_step(scene, 2, &err), err);
+    assert_vpd_ok(vpd_scene_copy(scene, &copy, &err), err);
+    assert_vpd_ok(vpd_scene_write(scene, world_place("mechanics.h5"), &err), err);
+    read = read_scene(model, "mechanics.h5");
+    assert_vpd_ok(vpd_scene_rewind(scene, 1, &err), err);
+    vpd_particle_arrays p = world_particles(scene, 0);
+    assert_vpd_ok(vpd_scene_set_labels(scene, p.labels, p.count, NULL, &err), err);
+    assert_vpd_ok(vpd_scene_step(scene, STEPS - 1, &err), err);
+    for (size_t s = 2; s < STEPS; s++) {
+        assert_vpd_ok(vpd_scene_step(copy, 1, &err), err);
+        assert_vpd_ok(vpd_scene_step(read, 1, &err), err);
+    }
+    for (size_t s = 1; s <= STEPS; s++) {
+        world_same_positions(scene, whole, s);
+        world_same_positions(copy, whole, s);
+        world_same_positions(read, whole, s);
+    }
+    vpd_scene_free(copy), vpd_scene_free(read);
+    // What is edited or appended on the way has the steps behind it.
+    assert_vpd_ok(vpd_scene_rewind(whole, 2, &err), err);
+    vpd_scene *part = world_episode(model);
+    assert_vpd_ok(vpd_scene_edit(part, 0, "simulate: {label: object 0, steps: 6}", NULL, NULL, &err), err);
+    assert_vpd_ok(vpd_scene_step(part, 2, &err), err);
+    assert_vpd_ok(vpd_scene_rewind(still, 0, &err), err);
+    assert_vpd_ok(vpd_scene_copy(still, &copy, &err), err);
+    assert_vpd_ok(vpd_scene_append(still, 0, part, 2, (double[]){1, 0, 0}, NULL, NULL, &err), err);
+    assert_vpd_ok(vpd_scene_append(copy, 0, whole, 2, (double[]){1, 0, 0}, NULL, NULL, &err), err);
+    for (int k = 0; k < 2; k++)
+        assert_vpd_ok(vpd_scene_edit(k ? part : whole, 2, "move: {all: true, by: [0, 0, 1]}", NULL, NULL, &err), err);
+    assert_vpd_ok(vpd_scene_step(part, STEPS, &err), err);
+    assert_vpd_ok(vpd_scene_step(whole, STEPS, &err), err);
+    world_same_positions(part, whole, STEPS);
+    assert_vpd_ok(vpd_scene_step(still, STEPS, &err), err);
+    assert_vpd_ok(vpd_scene_step(copy, STEPS, &err), err);
+    world_same_positions(still, copy, STEPS);
+    vpd_scene_free(scene), vpd_scene_free(whole), vpd_scene_free(copy), vpd_scene_free(still), vpd_scene_free(part);
+    vpd_model_close(model);
+}
+
 static void append(void **state) {
     (void)state;
     vpd_error err = {0};
@@ -223,7 +279,7 @@ static void wrong_edits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_the_program), cmocka_unit_test(frames_in_memory), cmocka_unit_test(labels),
-        cmocka_unit_test(append),         cmocka_unit_test(wrong_edits),
+        cmocka_unit_test(append),         cmocka_unit_test(wrong_edits),      cmocka_unit_test(mechanics),
     };
     return cmocka_run_group_tests(tests, world_make, world_remove);
 }

@@ -131,6 +131,58 @@ done
 ask "$job"
 body | grep -qa '"warnings":""' || fail "warnings stay: $(body)"
 
+# Work is ended early: what is there stays, and goes on with the same bits.
+stop() { gets 200 "an end" "POST /api/stop" "${post[@]:1}" -- '{"id": '"$1"'}'; }
+begin() { # of a long job: sets id
+  gets 200 "a long job" "${post[@]}" -- "$1"
+  id=$(body | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+}
+await_steps() {
+  for ((i = 0; i < 100; i++)); do
+    gets 200 "the result" "GET /api/result?id=$id&from=999999" "$here" "$cookie"
+    body | grep -qa '"parts":[0-9]*[3-9]' && break
+  done
+}
+end_early() { # sets parts
+  stop "$id"
+  result "$id"
+  parts=$(body | sed -n 's/.*"state":"stopped","parts":\([0-9]*\).*/\1/p')
+  [ "${parts:-0}" -gt 2 ] && [ "$parts" -lt 10001 ] || fail "a job that was ended: $(body)"
+}
+begin '{"step": 1, "steps": 10000, "edits": "- throw: {label: object 0, velocity: [0, 0, 2]}\n"}'
+await_steps
+stop $((id + 1))
+gets 200 "the result" "GET /api/result?id=$id&from=999999" "$here" "$cookie"
+body | grep -qa '"working"' || fail "the end of another job ends this one: $(body)"
+end_early
+stop "$id"
+ask '{"id": '"$id"', "more": 2}'
+body | grep -qa '"done","parts":'$((parts + 2)) || fail "a job that was ended does not go on: $(body)"
+gets 200 "the rollout" "GET /api/rollout.h5?id=$id" "$here" "$cookie"
+LC_ALL=C sed '1,/^\r$/d' "$folder/answer" >"$folder/stopped.h5"
+expect 0 "*" "*" "$VPD" rollout -q "$model" "$folder/edited.h5" --steps $((parts + 1)) --threads 1 -o "$folder/whole.h5"
+for which in stopped whole; do expect 0 "*" "*" "$VPD" export -q "$folder/$which.h5" --npz "$folder/$which.npz"; done
+[ -s "$folder/stopped.npz" ] && cmp "$folder/stopped.npz" "$folder/whole.npz" || fail "a job that was ended and went on has other bits"
+# Mechanics come step by step too.
+begin '{"steps": 10000, "edits": "simulate: {steps: 10000}"}'
+await_steps
+end_early
+ask '{"steps": 2, "edits": "simulate: {steps: 4}"}'
+ask '{"id": '"$id"', "more": 1}'
+gets 200 "the rollout" "GET /api/rollout.h5?id=$id" "$here" "$cookie"
+LC_ALL=C sed '1,/^\r$/d' "$folder/answer" >"$folder/viewed5.h5"
+expect 0 "*" "*" "$VPD" rollout -q "$model" "$folder/viewed5.h5" --steps 3 --threads 1 -o "$folder/on5.h5"
+expect 0 "*" "" "$VPD" edit -q "$seen" --do "simulate: {steps: 4}" --threads 1 -o "$folder/edited5.h5"
+expect 0 "*" "*" "$VPD" rollout -q "$model" "$folder/edited5.h5" --steps 6 --threads 1 -o "$folder/commands5.h5"
+for which in on5 commands5; do expect 0 "*" "*" "$VPD" export -q "$folder/$which.h5" --npz "$folder/$which.npz"; done
+[ -s "$folder/on5.npz" ] && cmp "$folder/on5.npz" "$folder/commands5.npz" || fail "mechanics that are saved on the way go on otherwise than vpd edit and vpd rollout"
+begin '{"steps": 1, "edits": "- simulate: {steps: 10000}\n- label: {label: object 0, as: it}\n"}'
+stop "$id"
+result "$id"
+body | grep -qa '"failed".*stopped before the first step' || fail "mechanics before another edit that were ended: $(body)"
+for bad in "" "3" '{"id": -1}'; do gets 422 "the end $bad" "POST /api/stop" "${post[@]:1}" -- "$bad"; done
+ask "$job"
+
 # A list is tried before it takes the place of another one; nothing changes.
 for bad in "" "model: {preset: tiny}" "- drop: {}" "# nothing"; do gets 422 "the list $bad" "POST /api/check" "${post[@]:1}" -- "{\"edits\": \"$bad\"}"; done
 gets 200 "a good list" "POST /api/check" "${post[@]:1}" -- '{"step": 1, "edits": "- remove: {label: object 0}"}'

@@ -2,7 +2,7 @@
 // Selection and edits, and their simulation by the server.
 import { add, along, clamp, dot, scale, subtract } from './math.js';
 import { Edits, vector } from './edits.js';
-import { ask_selection, run_job } from './server.js';
+import { ask_selection, run_job, stop_job } from './server.js';
 import { Stage } from './stage.js';
 import { about_axis, along_axis, degrees, handle_near, handles, turn_lines } from './gizmo.js';
 import { exact, region, turn_about } from './tools.js';
@@ -364,7 +364,7 @@ export class Editor extends Stage {
   drop_result() {
     const entry = this.result();
     this.turn = (this.turn || 0) + 1; // what still comes is of no use
-    this.streaming = false;
+    this.set_streaming(false);
     this.state('');
     if (entry) this.drop_scene(entry);
   }
@@ -382,18 +382,27 @@ export class Editor extends Stage {
     return this.stream({ id: this.job, more: this.settings.steps || 1 }, entry.scene);
   }
 
+  // Ends the job; its steps so far stay.
+  stop() { if (this.streaming) stop_job(this.job); }
+
+  set_streaming(on) {
+    this.streaming = on;
+    this.find('[data-do="stop"]').disabled = !on;
+  }
+
   // Shows the steps of a job as they come.
   async stream(job, scene_so_far) {
     const turn = this.turn = (this.turn || 0) + 1, began = performance.now(), { steps } = this.settings;
-    let last = scene_so_far?.last || 0, waited = 0, told = '';
+    let last = scene_so_far?.last || 0, waited = 0, told = '', ended = '';
     if (!(Number.isInteger(steps) && steps >= 0 && steps <= 10000)) return this.state('Steps: a whole number from 0 to 10000', true);
-    this.streaming = true;
+    this.set_streaming(true);
     this.end_note(); // a warning of the job before
     try {
-      for await (const { id, scene, news, warnings } of run_job(job, scene_so_far)) {
-        if (this.turn !== turn) return;
+      for await (const { id, scene, news, stopped, warnings } of run_job(job, scene_so_far)) {
+        if (this.turn !== turn) return void stop_job(id);
         this.job = id;
         told = warnings;
+        ended = stopped ? 'Stopped. ' : '';
         if (!news) continue;
         if (job.edits) scene.begin = job.step;
         this.show_result(scene);
@@ -405,13 +414,13 @@ export class Editor extends Stage {
         waited ||= performance.now() - began;
         this.state(`Simulating: step ${last}`);
       }
-      this.state(`${last} steps.${job.more ? '' : ` The edit was shown after ${Math.round(waited)} ms.`}${told && ` Warning: ${told}`}${job.more && this.edits.text.includes('simulate:') ? ' Behind the steps of "simulate" the model moves bodies.' : ''}`);
+      this.state(`${ended}${last} steps.${job.more ? '' : ` The edit was shown after ${Math.round(waited)} ms.`}${told && ` Warning: ${told}`}${job.more && this.edits.text.includes('simulate:') ? ' Behind the steps of "simulate" the model moves bodies.' : ''}`);
       if (told && !job.more) this.say(`Warning: ${told}`);
     } catch (error) {
       if (this.turn === turn || error.lost) this.failed(error);
     }
     if (this.turn !== turn) return;
-    this.streaming = false;
+    this.set_streaming(false);
     this.unpaint(); // the rest begins now
   }
 

@@ -134,6 +134,7 @@ export const MARKUP = `
     <div class="row"><label for="steps-ID">Steps</label><input id="steps-ID" type="number" min="0" max="10000" value="20" data-set="steps"></div>
     <div class="buttons">
       <button type="button" class="main" data-do="simulate" title="Edit and simulate (S)">Simulate</button>
+      <button type="button" data-do="stop" disabled title="Ends it; the steps so far stay, and Step on goes on">Stop</button>
       <button type="button" data-do="more" title="Go on from the last step">Step on</button>
       <button type="button" data-do="beside" aria-pressed="false" title="Keeps this result beside the next ones, or takes it away">Keep beside</button>
       <button type="button" data-do="download">Save rollout</button>

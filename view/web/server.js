@@ -88,17 +88,20 @@ export const ask_wish = wish => post_json('/api/wish', { wish });
 
 const pause = ms => new Promise(done => setTimeout(done, ms));
 
-// Begins a job, or goes on with one. Yields {id, scene, news, warnings} whenever the server was asked for steps, for which it waits a little; `news`: some came.
+// Ends the work on a result, also when the page is left. Nobody waits for the answer.
+export const stop_job = id => ask('/api/stop', { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ id }), keepalive: true }).catch(() => {});
+
+// Begins a job, or goes on with one. Yields {id, scene, news, stopped, warnings} whenever the server was asked for steps, for which it waits a little; `news`: some came.
 export async function* run_job(job, scene_so_far) {
   const { id } = await post_json('/api/jobs', job);
-  for (let wait = 5, scene = scene_so_far, state; state !== 'done';) {
+  for (let wait = 5, scene = scene_so_far, state = 'working'; state === 'working';) {
     const buffer = await (await ask(`/api/result?id=${id}&from=${scene ? scene.steps.length : 0}`)).arrayBuffer();
     const { value, next } = read_json(buffer, 0), news = next < buffer.byteLength;
     if (news && !scene) scene = read_scene(buffer, next);
     else for (let at = next; at < buffer.byteLength;) at = scene.read_step(buffer, at);
-    yield { id, scene, news, warnings: value.warnings.trimEnd().replaceAll('\n', '; ') };
+    yield { id, scene, news, stopped: value.state === 'stopped', warnings: value.warnings.trimEnd().replaceAll('\n', '; ') };
     if (value.state === 'failed') throw new Error(value.error);
     state = value.state;
-    if (state !== 'done' && news) await pause(wait = Math.min(40, wait * 2));
+    if (state === 'working' && news) await pause(wait = Math.min(40, wait * 2));
   }
 }

@@ -15,7 +15,7 @@ const PATIENCE = 10000; // milliseconds for its answer
 const COMMANDS = { play: v => v.play(!v.playing), back: v => v.step_by(-1), forward: v => v.step_by(1), fit: v => v.fit(), panel: v => v.root.classList.toggle('closed'),
   help: v => v.find('.help').showModal(), theme: switch_theme, tour: v => v.begin_tour(), hint: v => v.end_hint(),
   picture: v => v.keep_picture(), film: v => v.keep_film(), gif: v => v.keep_gif(), view: v => v.add_view(), path: v => v.keep_path(),
-  save: v => v.save(), download: v => v.save_rollout(), undo: v => v.undo(false), redo: v => v.undo(true), simulate: v => v.simulate(), more: v => v.step_on(), mechanics: v => v.mechanics(), beside: v => v.keep_beside(),
+  save: v => v.save(), download: v => v.save_rollout(), undo: v => v.undo(false), redo: v => v.undo(true), simulate: v => v.simulate(), stop: v => v.stop(), more: v => v.step_on(), mechanics: v => v.mechanics(), beside: v => v.keep_beside(),
   box: v => v.choose_tool('box'), lasso: v => v.choose_tool('lasso'), compose: v => v.compose(), compare: v => v.compare(),
   earlier: v => v.show_episode(v.facts.episodes[0]), later: v => v.show_episode(v.facts.episodes[2]) };
 
@@ -208,6 +208,7 @@ export class Viewer extends Editor {
       Object.assign(this, { held: '', dragged: false });
       if (held && !dragged && !event.target.matches('input, textarea, select')) this.act(held);
     });
+    if (this.live) addEventListener('pagehide', () => this.stop());
     canvas.addEventListener('pointerdown', () => { if (this.held) this.dragged = true; });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.changed());
     new MutationObserver(() => this.changed()).observe(document.documentElement, { attributeFilter: ['data-theme'] });
