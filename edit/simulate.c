@@ -336,7 +336,7 @@ static Status make(EditScene *scene, const Edit *edit, const Mask *mask, EditMec
     m->cast.steps = edit->steps ? (size_t)edit->steps : STEPS;
     Status status = edit->select ? scene_embody(scene, mask, err) : STATUS_OK;
     if (status == STATUS_OK) status = cast_make(scene, mask, &m->cast, err);
-    const size_t driven = edit->select ? m->cast.driven : 0;
+    const size_t driven = edit->select || m->cast.driven == m->cast.count ? m->cast.driven : 0;
     if (status == STATUS_OK && driven)
         log_warning(scene->log, "%zu of the selected bodies %s driven, and not simulated: throw %s first", driven,
                     driven == 1 ? "is" : "are", driven == 1 ? "it" : "them");

@@ -99,6 +99,16 @@ static void test_driven_selected(void **state) {
     assert_non_null(strstr(said, "2 of the selected bodies are driven, and not simulated: throw them first"));
     edit_list_free(list);
     free(said);
+    out = open_memstream(&said, &length); // without a selection too, where nothing is left to simulate
+    assert_non_null(out);
+    const Log again = {.out = out, .quiet = true};
+    list = edit_list_create();
+    assert_status_ok(edit_list_add(list, "--do 1", "simulate: {}", &err), err);
+    assert_status_ok(edit_apply(list, NULL, &again, 0, &file, &report, &err), err);
+    fclose(out);
+    assert_non_null(strstr(said, "2 of the selected bodies are driven, and not simulated: throw them first"));
+    edit_list_free(list);
+    free(said);
     rollout_file_free(&file);
 }
 

@@ -304,8 +304,8 @@ export class Editor extends Stage {
     const [mu] = this.numbers('friction'), gravity = this.numbers('gravity'), good = gravity.every(g => g !== null && Math.abs(g) <= 1e6);
     if (mu === null || !(mu >= 0 && mu <= 100)) return this.state('Friction: a number from 0 to 100', true);
     if (!good && gravity.some(g => g !== null)) return this.state('Gravity: three numbers from -1000000 to 1000000, or none for 9.81 m/s² downwards', true);
-    const words = [this.selection?.where, `steps: ${this.coming()}`, good && `gravity: ${vector(gravity)}`, `contact: {mu: ${mu}}`];
-    if (this.edits.add(`simulate: {${words.filter(Boolean).join(', ')}}`, this.present())) this.edited();
+    const moves = this.selection?.where || '', words = [moves, `steps: ${this.coming()}`, good && `gravity: ${vector(gravity)}`, `contact: {mu: ${mu}}`];
+    if (this.edits.add(`simulate: {${words.filter(Boolean).join(', ')}}`, this.present(), moves)) this.edited();
   }
 
   // null: empty, NaN: no number.
@@ -414,7 +414,7 @@ export class Editor extends Stage {
         waited ||= performance.now() - began;
         this.state(`Simulating: step ${last}`);
       }
-      this.state(`${ended}${last} steps.${job.more ? '' : ` The edit was shown after ${Math.round(waited)} ms.`}${told && ` Warning: ${told}`}${job.more && this.edits.text.includes('simulate:') ? ' Behind the steps of "simulate" the model moves bodies.' : ''}`);
+      this.state(`${ended}${last} steps.${job.more ? '' : ` The edit was shown after ${Math.round(waited)} ms.`}${told && ` Warning: ${told}`}${job.more && this.edits.has_mechanics ? ' Behind the steps of "simulate" the model moves bodies.' : ''}`);
       if (told && !job.more) this.say(`Warning: ${told}`);
     } catch (error) {
       if (this.turn === turn || error.lost) this.failed(error);

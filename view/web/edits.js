@@ -3,33 +3,36 @@
 
 const round = x => Math.round(x * 1000) / 1000 + 0;
 export const vector = v => `[${v.map(round).join(', ')}]`;
-
-// The selection in a line of the page's own that simulates bodies by mechanics, "" for all of them; of other lines nothing.
-const by_mechanics = line => line.match(/^ {2}- simulate: \{(.*)steps: \d+, .*contact: \{mu: [^{}]*\}\}$/)?.[1];
+const text_of = lines => lines.map(({ text }) => text).join('\n');
 
 export class Edits {
   constructor() {
-    this.states = [{ text: '', from: null }]; // from: {id, step}, what is edited
+    this.states = [{ lines: [], from: null }]; // lines: {text, moves}; from: {id, step}, what is edited
     this.at = 0;
   }
 
-  get text() { return this.states[this.at].text; }
+  get lines() { return this.states[this.at].lines; }
   get from() { return this.states[this.at].from; }
+  get text() { return text_of(this.lines); }
   get empty() { return !this.text.trim(); }
+  get has_mechanics() { return this.lines.some(({ moves }) => moves !== undefined); }
 
-  set(text, from) {
-    if (text === this.text) return false;
-    this.states.splice(this.at + 1, Infinity, { text, from: this.empty ? from : this.from });
+  // Text that was typed or opened; the page's own lines in it stay what they are.
+  set(text, from) { return this.become(text ? text.split('\n').map(line => this.lines.find(own => own.text === line) || { text: line }) : [], from); }
+
+  become(lines, from) {
+    if (text_of(lines) === this.text) return false;
+    this.states.splice(this.at + 1, Infinity, { lines, from: this.empty ? from : this.from });
     this.at++;
     return true;
   }
 
-  // One more line, such as "remove: {body: 1}". Mechanics come in place of those of the same bodies, and those of all bodies stay the last line.
-  add(edit, from) {
-    const line = `  - ${edit}`, of = by_mechanics(line), lines = this.empty ? ['version: 1', 'edits:'] : this.text.trimEnd().split('\n');
-    const left = of === undefined ? lines : lines.filter(other => ![of, ''].includes(by_mechanics(other)) && (of || by_mechanics(other) === undefined));
-    left.splice(left.length - (by_mechanics(left.at(-1)) === ''), 0, line);
-    return this.set(`${left.join('\n')}\n`, from);
+  // One more line, such as "remove: {body: 1}". Of mechanics `moves` is the selection, '' for all bodies: they come in place of those of the same bodies, and those of all bodies stay the last line.
+  add(edit, from, moves) {
+    const lines = this.empty ? [{ text: 'version: 1' }, { text: 'edits:' }] : this.lines.slice(0, 1 + this.lines.findLastIndex(({ text }) => text.trim()));
+    const left = moves === undefined ? lines : lines.filter(({ moves: other }) => other === undefined || (moves && other && other !== moves));
+    left.splice(left.length - (left.at(-1).moves === ''), 0, { text: `  - ${edit}`, moves });
+    return this.become([...left, { text: '' }], from);
   }
 
   undo() { return this.at > 0 && (this.at--, true); }
