@@ -24,7 +24,7 @@ static bool moves(const ViewScene *scene, size_t i) {
     return !scene->body || scene->body[i] >= 0 || (scene->labels && scene->labels[i] > 0);
 }
 
-// Mirror images are not.
+// Hidden points are not.
 static bool is_drawn(const ViewScene *scene, size_t i) { return !scene->radius || scene->radius[i] != 0; }
 
 // Of every second, third, .. particle.
@@ -37,11 +37,14 @@ static void count_shown(const ViewScene *scene, size_t every, ViewOrder *out) {
 }
 
 Status view_order(const ViewScene *scene, size_t steps, ViewOrder *out, Error *err) {
+    size_t drawn = 0;
     for (size_t every = 1;; every++) {
         count_shown(scene, every, out);
+        if (every == 1) drawn = out->shown;
         if (out->shown <= VIEW_PARTICLES_MAX && (out->movers == 0 || steps <= VIEW_BYTES_MAX / (6 * out->movers)))
             break;
     }
+    out->drawn = drawn;
     size_t at[2] = {0, out->movers};
     out->index = malloc((out->shown + 1) * sizeof *out->index);
     if (!out->index) return no_memory(err);
@@ -121,7 +124,7 @@ static Status put_json(const ViewScene *scene, const ViewOrder *order, double ra
         scene->bounds ? json_pack("[o, o]", numbers(scene->bounds, 3), numbers(scene->bounds + 3, 3)) : json_null();
     json_t *head =
         json_pack("{s:I s:I s:I s:I s:I s:f s:f s:b s:b s:o s:o s:o s:[i,i] s:o s:o s:[I,I,I]}", "particles",
-                  (json_int_t)scene->count, "shown", (json_int_t)order->shown, "movers", (json_int_t)order->movers,
+                  (json_int_t)order->drawn, "shown", (json_int_t)order->shown, "movers", (json_int_t)order->movers,
                   "every", (json_int_t)order->every, "steps", (json_int_t)scene->steps, "time_step", scene->time_step,
                   "radius", radius, "labelled", scene->labels != NULL, "bodies", scene->body != NULL, "cameras",
                   cameras(scene), "name", json_text(scene->name), "labels", json_text(scene->label_names), "size",

@@ -41,6 +41,7 @@ void view_find_up(ViewScene *scene);
 // Which particles are shown, in the order of the bytes.
 typedef struct ViewOrder {
     size_t shown, movers, every; // every: 1 of so many particles is shown
+    size_t drawn;                // all but hidden points
     uint32_t *index;             // (shown)
 } ViewOrder;
 
