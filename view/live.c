@@ -183,7 +183,8 @@ Status live_ask(Live *live, const LiveJob *job, long *id, Error *err) {
     *id = ++r->id;
     r->job = *job;
     r->job.edits = edits;
-    r->asked = r->working = live->stop = true;
+    r->asked = r->working = true;
+    live->stop = true; // the job before
     pthread_cond_signal(&live->wake);
     pthread_mutex_unlock(&live->lock);
     return STATUS_OK;
@@ -192,7 +193,10 @@ Status live_ask(Live *live, const LiveJob *job, long *id, Error *err) {
 void live_stop(Live *live, long id) {
     pthread_mutex_lock(&live->lock);
     Result *r = &live->result;
-    if (r->id == id && r->working) r->stopped = live->stop = true;
+    if (r->id == id && r->working) {
+        r->stopped = true;
+        live->stop = true;
+    }
     pthread_mutex_unlock(&live->lock);
 }
 
@@ -291,7 +295,8 @@ Status live_create(const LiveOptions *options, Live **out, Error *err) {
 void live_free(Live *live) {
     if (!live) return;
     pthread_mutex_lock(&live->lock);
-    live->quit = live->stop = true;
+    live->quit = true;
+    live->stop = true;
     pthread_cond_signal(&live->wake);
     pthread_mutex_unlock(&live->lock);
     if (live->started) pthread_join(live->thread, NULL);
