@@ -485,9 +485,10 @@ export class Stage {
       this.clock += Math.min(0.25, (now - before) / 1000) * this.settings.rate;
       before = now;
       const end = this.last() * dt;
+      if (this.streaming) this.clock = Math.min(this.clock, end); // it waits for the next step
       if (this.clock > end + (this.settings.loop ? END_PAUSE * this.settings.rate : 0)) {
         if (!this.settings.loop) this.play(false);
-        else if (!this.streaming) this.clock = 0;
+        else this.clock = 0;
       }
       const step = Math.min(this.last(), Math.floor(this.clock / dt));
       if (step !== this.settings.step) this.set_step(step);
