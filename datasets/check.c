@@ -139,7 +139,7 @@ static void judge_values(const Dataset *dataset, int episode, double usual_step,
                           "object k (from 0 on) has id k + 1, the background 0",
                           label.text, info->O, check->bad_masks, check->mask_highest);
     if (!info->even_time)
-        check_add_finding(report, false, "episode %s: uneven time steps (mean %.4g s); training wants even ones",
+        check_add_finding(report, false, "episode %s: uneven time steps (usually %.4g s); training wants even ones",
                           label.text, info->time_step);
     else if (info->F > 1 && fabs(info->time_step - usual_step) > 0.01 * usual_step)
         check_add_finding(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/camera.h"
+#include "base/sort.h"
 #include "datasets/dataset_private.h"
 #include "datasets/stored.h"
 
@@ -197,6 +198,22 @@ static Status read_cameras(Dataset *dataset, const H5Place *group, EpisodeInfo *
     return status;
 }
 
+// Missing frames do not count: the time step is the mean of the intervals within a fifth of the median.
+static Status skip_gaps(EpisodeInfo *info, Error *err) {
+    const double usual = 0.2;
+    size_t intervals = (size_t)info->F - 1, used = 0;
+    double sum = 0, *sorted = malloc(intervals * sizeof *sorted);
+    if (!sorted) return error_no_memory(err, "the times of %d frames", info->F);
+    for (size_t i = 0; i < intervals; i++) sorted[i] = info->time[i + 1] - info->time[i];
+    sort_doubles(sorted, intervals);
+    double median = sorted[intervals / 2];
+    for (size_t i = 0; i < intervals; i++)
+        if (fabs(sorted[i] - median) <= usual * median) sum += sorted[i], used++;
+    info->time_step = sum / (double)used;
+    free(sorted);
+    return STATUS_OK;
+}
+
 static Status read_time(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
     H5Expect expect = {.kinds = H5_F64, .rank = 1, .dims = {(hsize_t)info->F}, .letters = "F"};
     const void *time;
@@ -217,7 +234,7 @@ static Status read_time(Dataset *dataset, const H5Place *group, EpisodeInfo *inf
         double off = fabs(info->time[f] - info->time[f - 1] - info->time_step);
         if (off > 0.01 * info->time_step) info->even_time = false;
     }
-    return STATUS_OK;
+    return info->even_time ? STATUS_OK : skip_gaps(info, err);
 }
 
 static Status read_bounds(Dataset *dataset, const DataFile *file, const H5Place *group, EpisodeInfo *info, Error *err) {

@@ -107,6 +107,22 @@ static void test_info(void **state) {
     scene_free(&scene);
 }
 
+// A recording of which frames are missing, and whose clock is not exact.
+static void test_gaps(void **state) {
+    (void)state;
+    static const double interval[] = {0.1, 0.11, 0.2, 0.09, 0.3, 0.1};
+    Error err = {0};
+    Scene scene = scene_make(7, 1, 4, 5, 0);
+    for (int f = 1; f < 7; f++) scene.time[f] = scene.time[f - 1] + interval[f - 1];
+    scene_finish(&scene);
+    assert_status_ok(scene_write(path, &scene, 1, &err), err);
+    Dataset *dataset = open_good(path);
+    assert_false(dataset_episode(dataset, 0)->even_time);
+    assert_close(dataset_episode(dataset, 0)->time_step, 0.1, 1e-9, 0);
+    dataset_close(dataset);
+    scene_free(&scene);
+}
+
 static void test_folder(void **state) {
     (void)state;
     Error err = {0};
@@ -346,9 +362,9 @@ static void test_killed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip), TEST(test_info),         TEST(test_folder), TEST(test_bad_requests),
-        TEST(test_layouts),    TEST(test_depth_values), TEST(test_damage), TEST(test_crash_safety),
-        TEST(test_full_disk),  TEST(test_killed),
+        TEST(test_round_trip),   TEST(test_info),      TEST(test_gaps),         TEST(test_folder),
+        TEST(test_bad_requests), TEST(test_layouts),   TEST(test_depth_values), TEST(test_damage),
+        TEST(test_crash_safety), TEST(test_full_disk), TEST(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
