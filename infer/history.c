@@ -2,6 +2,7 @@
 #include "infer/history.h"
 
 #include "base/camera_rig.h"
+#include "datasets/time_unit.h"
 #include "model/lengths.h"
 
 #include <math.h>
@@ -22,10 +23,14 @@ Status history_stride(const Vpd *model, const EpisodeInfo *info, int *stride, Er
     double learned = model->config.data.time_step;
     *stride = (int)model->config.data.stride;
     if (!(learned > 0) || !(info->time_step > 0)) return STATUS_OK;
-    double whole = fmin(nearest_whole(learned / info->time_step), info->F);
+    double room = model->config.model.T > 1 ? (double)((info->F - 1) / ((int)model->config.model.T - 1)) : info->F;
+    double whole = fmin(nearest_whole(learned / info->time_step), fmax(room, 1));
     bool fits = vpd_moves_at(model, whole * info->time_step);
     if (fits) *stride = (int)whole;
     if (fits || !vpd_has_dynamics(model)) return STATUS_OK;
+    char doubt[240];
+    if (time_unit_doubt(info->time_step, doubt, sizeof doubt))
+        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/time: %s", info->file, info->name, doubt);
     return error_set(err, STATUS_BAD_INPUT,
                      "%s:/episodes/%s/time: expected frames every %.4g s as the model learned%s, found one every %.4g "
                      "s; train on such video (vpd train --init .. --set data.time_step=%.4g)",

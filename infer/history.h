@@ -16,7 +16,8 @@ typedef struct HistoryRequest {
 } HistoryRequest;
 
 // Frames of the episode per step of the model: those that come nearest to the time step that it learned
-// (data.time_step). STATUS_BAD_INPUT if a model with dynamics cannot move what they show (vpd_moves_at).
+// (data.time_step), of those with which the episode has a whole history. STATUS_BAD_INPUT if a model with dynamics
+// cannot move what they show (vpd_moves_at).
 Status history_stride(const Vpd *model, const EpisodeInfo *info, int *stride, Error *err);
 // The earliest frame with a complete history.
 int history_first_start(const Vpd *model, int stride);

@@ -286,12 +286,14 @@ static void rates(void **state) {
         const char *learned, *graph;
         int stride; // 0: refused
     } cases[] = {
-        {"data.time_step=0.1", "gnn.graph=bodies", 1},         {"data.time_step=0.14", "gnn.graph=bodies", 1},
-        {"data.time_step=0.15", "gnn.graph=bodies", 2},        {"data.time_step=0.3003", "gnn.graph=bodies", 3},
-        {"data.time_step=0.026", "gnn.graph=bodies", 1},       {"data.time_step=0.024", "gnn.graph=bodies", 0},
-        {"data.time_step=1e6", "gnn.graph=bodies", 0}, // a stride beyond the episode
-        {"data.time_step=0.201", "gnn.graph=hierarchical", 2}, {"data.time_step=0.07", "gnn.graph=hierarchical", 0},
-        {"data.time_step=0.07", "gnn.graph=none", 1},          {"data.time_step=0", "gnn.graph=bodies", 1},
+        {"data.time_step=0.1", "gnn.graph=bodies", 1},        {"data.time_step=0.14", "gnn.graph=bodies", 1},
+        {"data.time_step=0.15", "gnn.graph=bodies", 2},       {"data.time_step=0.3003", "gnn.graph=bodies", 3},
+        {"data.time_step=0.026", "gnn.graph=bodies", 1},      {"data.time_step=0.024", "gnn.graph=bodies", 0},
+        {"data.time_step=0.025", "gnn.graph=bodies", 1},      {"data.time_step=0.02499", "gnn.graph=bodies", 1},
+        {"data.time_step=0.9", "gnn.graph=bodies", 7}, // the first of 8 frames and the last
+        {"data.time_step=1e6", "gnn.graph=bodies", 0},        {"data.time_step=0.201", "gnn.graph=hierarchical", 2},
+        {"data.time_step=0.07", "gnn.graph=hierarchical", 0}, {"data.time_step=0.07", "gnn.graph=none", 1},
+        {"data.time_step=0", "gnn.graph=bodies", 1},
     };
     World world;
     Error err = {0};
