@@ -458,9 +458,18 @@ static void rates_are_mixed(void **state) {
     snprintf(run.also, sizeof run.also, "train.init=%s/mixed", run.world.folder);
     assert_status_ok(train(&run, "own", false, 1, "data.time_step=0.125"), run.err);
     assert_close(time_step_of(&run), 0.125, 1e-9, 0);
+    assert_non_null(strstr(run.messages, "learned with a frame every 0.1 s, and data.time_step is 0.125 s"));
     assert_status_ok(train(&run, "kept", false, 1, "data.time_step=0"), run.err);
     assert_close(time_step_of(&run), 0.1, 1e-9, 0);
+    assert_null(strstr(run.messages, "learned with a frame every"));
+    assert_null(strstr(run.messages, "predictions will leave out"));
     run.also[0] = 0;
+    assert_status_ok(train(&run, "fast", false, 1, "data.time_step=0.25"), run.err);
+    assert_non_null(
+        strstr(run.messages, "one every 0.125 s, of which predictions will leave out most; data.stride=2 leaves"));
+    assert_status_error(train(&run, "faster", false, 1, "data.time_step=0.6"), STATUS_BAD_INPUT, run.err,
+                        "expected 0.6 s between the frames that the model sees, or a fourth to four times that, found "
+                        "0.125 s; set data.stride");
     assert_status_error(train(&run, "kept", true, 1, "data.time_step=0.125"), STATUS_BAD_INPUT, run.err,
                         "data.stride and data.time_step: expected 1 and 0.1 s as in");
     world_close(&run.world);

@@ -57,28 +57,21 @@ static Status choose_views(const EpisodeInfo *info, const DataConfig *data, Trai
     return STATUS_OK;
 }
 
-static Status check_time(TrainData *data, const EpisodeInfo *info, Error *err) {
-    double step = info->time_step * (double)data->config->data.stride;
-    if (info->F < 2) return STATUS_OK;
-    if (!info->even_time)
+static Status check_time(const EpisodeInfo *info, Error *err) {
+    if (info->F > 1 && !info->even_time)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s:/episodes/%s/time: expected a constant time step, found unevenly spaced frames; \"vpd "
                          "data convert --first N --frames N\" takes a piece that is even",
                          info->file, info->name);
-    if (data->config->gnn.graph != GRAPH_BODIES && fabs(step - data->time_step) > 0.01 * data->time_step)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees, found %.6g s; "
-                         "set data.stride or resample",
-                         info->file, info->name, data->time_step, step);
     return STATUS_OK;
 }
 
-static Status check_episode(TrainData *data, const EpisodeInfo *info, Error *err) {
+static Status check_episode(const TrainData *data, const EpisodeInfo *info, Error *err) {
     const Config *c = data->config;
     long rollout = schedule_longest_rollout(&c->train);
     int needed = frames_needed(c, rollout);
     bool moves = info->F >= frames_needed(c, 1);
-    if (info->F >= needed) return check_time(data, info, err);
+    if (info->F >= needed) return check_time(info, err);
     return error_set(
         err, STATUS_BAD_INPUT,
         "%s:/episodes/%s: expected at least %d frames (history %ld, rollout %ld, stride %ld), found %d; %s", info->file,

@@ -119,14 +119,15 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     return status;
 }
 
-// Bodies are seen at any rate (vpd_scale), but what they learned holds near the one that they learned.
-static void warn_of_rate(const Trainer *t, const char *path, double learned) {
-    double now = t->data.time_step, most = t->config.gnn.graph == GRAPH_BODIES ? 1.5 : 1.01;
-    if (!(learned > 0) || !(now > 0) || (now <= most * learned && learned <= most * now)) return;
+// The weights of a checkpoint say how fast things fall in the time step that they learned.
+static void warn_of_learned(const Trainer *t, const char *path, double learned, const Config *wanted) {
+    double made_for = wanted->data.time_step;
+    if (!(learned > 0) || fabs(made_for - learned) <= 0.01 * learned) return;
     log_warning(t->options->log,
-                "%s learned with a frame every %.4g s, these data have one every %.4g s: what it predicts will be too "
-                "fast or too slow until it has learned from them; data.stride leaves frames out",
-                path, learned, now);
+                "%s learned with a frame every %.4g s, and data.time_step is %.4g s: what it predicts will be too fast "
+                "or too slow until it has learned from these data%s",
+                path, learned, made_for,
+                wanted->gnn.graph == GRAPH_BODIES ? "; without data.time_step it allows for their rate" : "");
 }
 
 // Finds a checkpoint to start from. It must have the same model except for amounts. Its lengths replace those that the
@@ -138,10 +139,10 @@ static Status find_init(Trainer *t, const char *text, bool dynamics_alone, Check
     Status status = checkpoint_find(text, found, err);
     if (status == STATUS_OK) status = checkpoint_read_meta(found->path, &meta, err);
     if (status != STATUS_OK) return status;
-    warn_of_rate(t, found->path, meta.config.data.time_step);
     Config wanted = t->config;
     if (dynamics_alone) meta.config.renderer.radius = 0; // radii belong to the other model's renderer
     config_take_lengths(&wanted, &meta.config);
+    warn_of_learned(t, found->path, meta.config.data.time_step, &wanted);
     config_take_amounts(&meta.config, &wanted);
     if (dynamics_alone) meta.config.encoder = wanted.encoder, meta.config.renderer = wanted.renderer;
     status = config_check_same_model(&meta.config, &wanted, err);
@@ -157,6 +158,31 @@ static void freeze(Trainer *t) {
             log_warning(t->options->log, "train.freeze: no parameter begins with \"%s\"", prefix);
 }
 
+// Predictions take no more frames than the model is made for (history_stride).
+static void warn_of_stride(const Trainer *t) {
+    double step = t->data.time_step, times = step > 0 ? t->config.data.time_step / step : 0;
+    if (times < 1.5) return;
+    log_warning(t->options->log,
+                "the model is made for a frame every %.4g s, and these data show it one every %.4g s, of which "
+                "predictions will leave out most; data.stride=%.0f leaves them out of training too",
+                t->config.data.time_step, step, fmin(round(times * (double)t->config.data.stride), 1000));
+}
+
+// Whether the model can learn from the rate of each episode.
+static Status check_rates(const Trainer *t, Error *err) {
+    for (int i = 0; i < t->data.episode_count && vpd_has_dynamics(t->model); i++) {
+        const EpisodeInfo *info = dataset_episode(t->data.dataset, t->data.episodes[i].episode);
+        double step = info->time_step * (double)t->config.data.stride;
+        if (vpd_moves_at(t->model, step)) continue;
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees%s, found %.6g "
+                         "s; set data.stride or data.time_step, or resample",
+                         info->file, info->name, t->config.data.time_step,
+                         vpd_has_bodies(t->model) ? ", or a fourth to four times that" : "", step);
+    }
+    return STATUS_OK;
+}
+
 Status trainer_build(Trainer *t, Error *err) {
     const TrainConfig *train = &t->config.train;
     double background[3];
@@ -169,7 +195,9 @@ Status trainer_build(Trainer *t, Error *err) {
     }
     if (status == STATUS_OK) status = observe_data(t, background, err);
     if (status == STATUS_OK) status = vpd_create(&t->config, t->device, &t->model, err);
+    if (status == STATUS_OK) status = check_rates(t, err);
     if (status != STATUS_OK) return status;
+    warn_of_stride(t);
     renderer_set_background(&t->model->renderer, t->device, background);
     if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, err);
     if (status == STATUS_OK && motion.path[0])
