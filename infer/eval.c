@@ -218,7 +218,9 @@ static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *er
 static void write_heading(const Evaluation *e, const EvalPlan *plan) {
     Report *report = e->report;
     report->episodes = plan->episodes;
-    report->time_step = e->rollout.time_step;
+    for (int i = 0; i < plan->count; i++)
+        report_add_step(report,
+                        dataset_episode(e->dataset, plan->rollouts[i].episode)->time_step * plan->rollouts[i].stride);
     find_up(e, dataset_episode(e->dataset, plan->rollouts[plan->count - 1].episode),
             report->up); // not this rank's last
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);

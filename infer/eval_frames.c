@@ -161,7 +161,7 @@ static Status measure_episode(Evaluation *e, int episode, Error *err) {
         status = measure_step(e, episode, step, err);
     e->report->episodes += e->found > before;
     e->report->rollouts += e->found > before;
-    if (e->report->time_step == 0) e->report->time_step = info->time_step * e->stride;
+    if (e->found > before) report_add_step(e->report, info->time_step * e->stride);
     return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,12 @@ Status report_init(Report *report, int steps, int views, Error *err) {
     if (report->cells && report->motion) return STATUS_OK;
     report_free(report);
     return error_set(err, STATUS_FAILED, "out of memory for the evaluation of %d steps and %d views", steps, views);
+}
+
+void report_add_step(Report *report, double seconds) {
+    bool first = report->time_step == 0;
+    if (first) report->time_step = seconds;
+    else if (!(fabs(seconds - report->time_step) <= 0.01 * report->time_step)) report->time_step = NAN;
 }
 
 void report_free(Report *report) {

@@ -49,7 +49,7 @@ typedef struct Report {
     int episodes, rollouts; // how many were measured (an episode may have several rollouts), for the heading
     IntList driven;         // objects whose motion was given and is not measured
     char analytic[256];     // how bodies were simulated, "{}"; "": they moved as the model says
-    double time_step;       // seconds; 0 = unknown
+    double time_step;       // seconds; 0 = unknown, NaN = not the same in all episodes
     double up[3];           // unit vector, of the last rollout; 0: unknown
     float *scratch;         // for metrics_ssim_map and its map
     uint8_t *masks;         // (REGION_COUNT, pixels)
@@ -62,6 +62,9 @@ Status report_join(Report *report, Ranks *ranks, Error *err);
 
 Status report_init(Report *report, int steps, int views, Error *err);
 void report_free(Report *report); // accepts {0}
+
+// Notes the time step of an episode.
+void report_add_step(Report *report, double seconds);
 
 typedef struct ReportImage {
     ReportMethod method;

@@ -158,6 +158,7 @@ static void print_heading(const Report *report, FILE *out) {
         fprintf(out, "data          %s%s%s\n", report->data, report->split[0] ? ", split " : "", report->split);
     if (report->rollouts) fprintf(out, "rollouts      %d of %d episodes\n", report->rollouts, report->episodes);
     if (report->time_step > 0) fprintf(out, "step          %.4g s\n", report->time_step);
+    else if (isnan(report->time_step)) fputs("step          not as long in all episodes\n", out);
     if (report->moving[0]) fprintf(out, "moving        %s\n", report->moving);
     for (int i = 0; i < report->driven.count; i++)
         fprintf(out, "%s%d%s", i ? ", " : "driven        object ", report->driven.v[i],

@@ -309,6 +309,23 @@ static void test_json(void **state) {
     report_free(&report);
 }
 
+// A step's number says nothing of time where episodes have different rates.
+static void test_rates(void **state) {
+    (void)state;
+    Report report;
+    fill(&report);
+    report_add_step(&report, 1.0 / 24.1);
+    assert_true(report.time_step == 1.0 / 24);
+    report_add_step(&report, 1.0 / 30);
+    report_add_step(&report, 1.0 / 24);
+    char *text = written(&report, 't'), *json = written(&report, 'j');
+    assert_non_null(strstr(text, "\nstep          not as long in all episodes\n"));
+    assert_non_null(strstr(json, "\"time_step_s\": null,"));
+    free(text);
+    free(json);
+    report_free(&report);
+}
+
 // What hardly moves upward has no vertical slope in the table.
 static void test_next_to_no_motion(void **state) {
     (void)state;
@@ -365,15 +382,11 @@ static void test_chosen_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_short_table),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_next_to_no_motion),
-        cmocka_unit_test(test_svg),
-        cmocka_unit_test(test_chosen_steps),
+        cmocka_unit_test(test_places),      cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_missing),     cmocka_unit_test(test_table),
+        cmocka_unit_test(test_short_table), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_rates),       cmocka_unit_test(test_next_to_no_motion),
+        cmocka_unit_test(test_svg),         cmocka_unit_test(test_chosen_steps),
         cmocka_unit_test(test_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
