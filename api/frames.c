@@ -55,9 +55,10 @@ static double time_step_of(const vpd_frames *f) {
 static Status check_time(const vpd_frames *f, const Vpd *model, Error *err) {
     double learned = model->config.data.time_step, time_step = vpd_has_bodies(model) ? time_step_of(f) : learned;
     if (!vpd_moves_at(model, time_step))
-        return error_set(err, STATUS_BAD_INPUT,
-                         "vpd_frames time: expected about %.4g s between frames as the model learned, found %.4g s",
-                         learned, time_step);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "vpd_frames time: expected %.4g to %.4g s between frames (the model learned %.4g s), found %.4g s",
+            learned / 4, 4 * learned, learned, time_step);
     for (int t = 0; f->time && t < f->F; t++) {
         double interval = t > 0 ? f->time[t] - f->time[t - 1] : 1;
         if (!isfinite(f->time[t]) || !(interval > 0))

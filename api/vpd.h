@@ -86,7 +86,7 @@ typedef struct vpd_model_facts {
     int features;           // D: features of each particle beside its position
     int particles_max;      // N: particles per frame at most
     int has_dynamics;       // 0: it draws, but cannot predict motion
-    double time_step;       // seconds between two frames, and of one step; 0: it was trained on single frames
+    double time_step;       // seconds between the frames that it learned from; 0: it was trained on single frames
     double radius;          // metres: support radius of a particle in the renderer
     int64_t train_step;     // optimiser steps of the weights
     const char *path;       // of the checkpoint's file, absolute
@@ -103,7 +103,9 @@ vpd_status vpd_model_get_facts(const vpd_model *model, vpd_model_facts *out, vpd
 typedef struct vpd_scene vpd_scene;
 
 // What the model is given. The arrays are the caller's and are read during the call alone. Points that are spread over
-// a hundred times the model's scene, or `bounds`, or the reverse, are VPD_BAD_INPUT: depth in millimetres.
+// a hundred times the model's scene, or `bounds`, or the reverse, are VPD_BAD_INPUT: depth in millimetres. A step of the
+// scene is as long as the time between its frames, which may differ from the model's time_step by a factor of 4 (a model
+// without bodies: by 20 %), and had better stay within 1.5. Give `time` where it does: else things fall too fast or slow.
 typedef struct vpd_frames {
     size_t struct_size;
     int F, V, H, W;                  // F = history of the model, oldest first; views; rows; columns
@@ -111,7 +113,7 @@ typedef struct vpd_frames {
     const float *depth;              // (F,V,H,W) metres along camera z, finite, 0 = missing
     const double *intrinsics;        // (V,3,3) [fx s cx; 0 fy cy; 0 0 1] pixels
     const double *world_from_camera; // (F,V,4,4) rigid poses
-    const double *time;              // (F) seconds, evenly spaced (vpd_model_facts.time_step); NULL: as learned
+    const double *time;              // (F) seconds, evenly spaced; NULL: by the model's time_step
     const uint16_t *mask;            // (F,V,H,W) 0 = background, k+1 = object k: labels of the particles; or NULL
     const double *bounds;            // (2,3) workspace box, lower and upper corner; or NULL
     const char *name; // keys the random choices together with the model's seed, as an episode's name does; NULL: ""
@@ -137,7 +139,7 @@ typedef struct vpd_scene_facts {
     size_t particles;        // N, the same at every step
     size_t features;         // D
     size_t steps;            // steps behind the present frame so far
-    double time_step;        // seconds
+    double time_step;        // seconds of one step
     int cameras;             // the recording's
     int height, width;       // of their pictures
     float background[3];     // rgb in [0,1] of rays that meet no particle

@@ -40,7 +40,7 @@ def write_png(path, rgb):
 def main():
     folder = output_folder(__doc__)
     model = vpd.Model(REPOSITORY / "demo/carried.h5")
-    print(f"{model}: sees {model.history} frames, {1 / model.time_step:.0f} per second")
+    print(f"{model}: sees {model.history} frames, learned from {1 / model.time_step:.0f} per second")
 
     # The model's input: the first frames of a recording, as arrays. Yours may come from cameras.
     with h5py.File(REPOSITORY / "data/mujoco_blocks_sample.h5") as file:
@@ -50,7 +50,8 @@ def main():
         depth = episode["depth"][frames][:, views] * np.float32(episode["depth"].attrs.get("scale", 1))  # metres
         scene = model.encode(episode["rgb"][frames][:, views], depth,
                              episode["intrinsics"][:][views], episode["world_from_camera"][:][views],
-                             mask=episode["mask"][frames][:, views], bounds=episode["bounds"][:], name=name)
+                             mask=episode["mask"][frames][:, views], bounds=episode["bounds"][:],
+                             time=episode["time"][frames], name=name)
     print(scene)
 
     # Drawn from a new viewpoint, before and after half a second.
@@ -67,7 +68,7 @@ def main():
     # The same scene with its objects thrown upwards: lower positions in the step before the last give them an upward velocity.
     pushed = scene.copy().rewind(2)
     before = pushed.positions(1)
-    before[objects] -= (0, 0, 1.2 * model.time_step)
+    before[objects] -= (0, 0, 1.2 * scene.time_step)
     pushed.set_positions(before, 1).step(steps - 2)
     rise = [pushed.positions(k)[objects, 2].mean() - scene.positions(k)[objects, 2].mean() for k in range(2, steps + 1)]
     write_png(folder / "pushed.png", pushed.render(view, 2 + int(np.argmax(rise))).rgb)

@@ -201,7 +201,7 @@ class Model(_Handle):
         self.features: int = facts.features  #: D: features per particle
         self.particles_max: int = facts.particles_max  #: N: most particles per frame
         self.has_dynamics: bool = bool(facts.has_dynamics)  #: False: the model draws, but predicts no motion
-        self.time_step: float = facts.time_step  #: seconds of one step; 0: trained on single frames
+        self.time_step: float = facts.time_step  #: seconds between the frames that it learned from; 0: single frames
         self.radius: float = facts.radius  #: metres: support radius of a particle
         self.train_step: int = facts.train_step
         self.path: str = os.fsdecode(facts.path)
@@ -231,7 +231,9 @@ class Model(_Handle):
 
         rgb (F, V, H, W, 3) u8.  depth (F, V, H, W) metres along z, 0 = missing; other units are refused where the points are spread
         over a hundred times the model's scene, or `bounds`.  intrinsics (V, 3, 3) pixels.
-        world_from_camera (F, V, 4, 4), or (V, 4, 4) for static cameras.  time (F) seconds.
+        world_from_camera (F, V, 4, 4), or (V, 4, 4) for static cameras.
+        time (F) seconds, evenly spaced, up to 4 times as far apart as self.time_step, or as close (without bodies: 20 %).
+        Steps of the scene are as long.  None: self.time_step; of a camera with another rate things fall too fast or slowly.
         mask (F, V, H, W) u16, 0 = background, k+1 = object k: labels of the particles.  bounds (2, 3) workspace box, metres.
         name seeds the random choices: the same frames with the same name give the same bits."""
         rgb = _array(rgb, np.uint8, ("F", "V", "H", "W", 3), "rgb")
