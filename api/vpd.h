@@ -103,9 +103,10 @@ vpd_status vpd_model_get_facts(const vpd_model *model, vpd_model_facts *out, vpd
 typedef struct vpd_scene vpd_scene;
 
 // What the model is given. The arrays are the caller's and are read during the call alone. Points that are spread over
-// a hundred times the model's scene, or `bounds`, or the reverse, are VPD_BAD_INPUT: depth in millimetres. A step of the
-// scene is as long as the time between its frames, which may differ from the model's time_step by a factor of 4 (a model
-// without bodies: by 20 %), and had better stay within 1.5. Give `time` where it does: else things fall too fast or slow.
+// a hundred times the model's scene, or `bounds`, or the reverse, are VPD_BAD_INPUT: depth in millimetres. A step of
+// the scene is as long as the time between its frames, which may differ from the model's time_step by a factor of 4 (a
+// model without bodies: by 20 %), and had better stay within 1.5. Give `time` where it does: else things fall too fast
+// or slow.
 typedef struct vpd_frames {
     size_t struct_size;
     int F, V, H, W;                  // F = history of the model, oldest first; views; rows; columns

@@ -313,6 +313,27 @@ static void rates(void **state) {
     world_close(&world);
 }
 
+// How bodies move depends on the time step that was learned, but for a difference of 1 %.
+static void bodies_are_moved_at_their_rate(void **state) {
+    (void)state;
+    static const char *const learned[] = {"data.time_step=0.1", "data.time_step=0.1005", "data.time_step=0.08"};
+    World world;
+    RolloutFile r[3];
+    Error err = {0};
+    world_open(&world, WORLD_PLAIN);
+    for (int i = 0; i < 3; i++) {
+        world_model(&world, (const char *const[]){"gnn.graph=bodies", learned[i], NULL}, true);
+        assert_status_ok(world_rollout(&world, 0, 2, 2, &r[i], &err), err);
+    }
+    size_t bytes = 3 * r[0].sets[0].N * sizeof(float);
+    assert_memory_equal(rollout_positions(&r[0], 2), rollout_positions(&r[1], 2), bytes);
+    assert_memory_equal(rollout_positions(&r[0], 0), rollout_positions(&r[2], 0), bytes);
+    assert_memory_not_equal(rollout_positions(&r[0], 2), rollout_positions(&r[2], 2), bytes);
+    assert_close(r[2].time_step, WORLD_STEP, 1e-9, 0);
+    for (int i = 0; i < 3; i++) rollout_file_free(&r[i]);
+    world_close(&world);
+}
+
 static void episodes_by_name(void **state) {
     (void)state;
     World world;
@@ -478,6 +499,7 @@ int main(void) {
         cmocka_unit_test(odd_inputs_work),
         cmocka_unit_test(views_and_strides),
         cmocka_unit_test(rates),
+        cmocka_unit_test(bodies_are_moved_at_their_rate),
         cmocka_unit_test(episodes_by_name),
         cmocka_unit_test(what_goes_wrong),
         cmocka_unit_test(sessions),

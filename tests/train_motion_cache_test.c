@@ -159,6 +159,20 @@ static void an_encoding_takes_what_was_seen(void **state) {
     teardown(&f);
 }
 
+// Training steps the scene that the encoder made.
+static void bodies_have_the_rate_of_their_frames(void **state) {
+    (void)state;
+    static Fixture f;
+    Scene scene;
+    setup(&f);
+    Observation history = movie_part(&f.movie, 0, T);
+    f.model->config.data.time_step = 0.04;
+    history.time_step = 0.08;
+    encode(&f, &history, see(&f, 0, NULL, present), &scene);
+    assert_true(scene.bodies.count > 0 && scene.bodies.scale == (real)0.25);
+    teardown(&f);
+}
+
 static void change_byte(const char *path, off_t at) {
     int file = open(path, O_RDWR);
     char byte;
@@ -368,6 +382,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_is_seen_once),
         cmocka_unit_test(an_encoding_takes_what_was_seen),
+        cmocka_unit_test(bodies_have_the_rate_of_their_frames),
         cmocka_unit_test(a_damaged_record_is_measured_again),
         cmocka_unit_test(a_foreign_file_is_emptied),
         cmocka_unit_test(records_of_another_process),
