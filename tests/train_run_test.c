@@ -400,7 +400,8 @@ static void times_in_milliseconds_are_named(void **state) {
     write_other(&run, "milliseconds", scene, 3);
     assert_status_ok(train(&run, false, true, "data.time_step=0"), run.err);
     assert_non_null(strstr(run.messages, "milliseconds.h5: frames are 100 s apart: are their times in milliseconds"));
-    assert_status_error(train(&run, false, true, NULL), STATUS_BAD_INPUT, run.err, "or a fourth to four times that");
+    assert_status_error(train(&run, false, true, NULL), STATUS_BAD_INPUT, run.err,
+                        "s/000000/time: frames are 100 s apart");
     assert_non_null(strstr(run.messages, "milliseconds.h5: frames are 100 s apart: are their times in milliseconds"));
     run_close(&run);
 }

@@ -3,6 +3,7 @@
 #include "train/trainer_internal.h"
 
 #include "datasets/reach.h"
+#include "datasets/time_unit.h"
 #include "encoder/unproject.h"
 #include "model/lengths.h"
 #include "nn/backend.h"
@@ -173,7 +174,10 @@ static Status check_rates(const Trainer *t, Error *err) {
     for (int i = 0; i < t->data.episode_count && vpd_has_dynamics(t->model); i++) {
         const EpisodeInfo *info = dataset_episode(t->data.dataset, t->data.episodes[i].episode);
         double step = info->time_step * (double)t->config.data.stride;
+        char doubt[240];
         if (vpd_moves_at(t->model, step)) continue;
+        if (time_unit_doubt(info->time_step, doubt, sizeof doubt))
+            return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/time: %s", info->file, info->name, doubt);
         return error_set(err, STATUS_BAD_INPUT,
                          "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees%s, found %.6g "
                          "s; set data.stride or data.time_step, or resample",
