@@ -151,10 +151,15 @@ static void test_compose(void **state) {
     RUN(&file, edit);
     assert_int_equal(edit_scene_labelled(&file.sets[0], 4), 2 * BLOCK);
     assert_string_equal(file.label_names, "background\nred\nblue\nred\ncrates\n");
+    EditReport report;
+    file.time_step *= 1.005; // a clock that is not exact
+    RUN(&file, edit);
+    file.time_step *= 1.02;
+    assert_status_error(edit_scene_apply(&file, EDITS(edit), 0, &report, &err), STATUS_BAD_INPUT, err,
+                        "expected a time step of ");
     file.sets[0].D = 4; // as if another model had made it
     file.sets[0].features = realloc(file.sets[0].features, file.sets[0].N * 16);
     memset(file.sets[0].features, 0, file.sets[0].N * 16);
-    EditReport report;
     assert_status_error(edit_scene_apply(&file, EDITS(edit), 0, &report, &err), STATUS_BAD_INPUT, err,
                         "expected 1 input sets of 4 features as in the edited file, found 1 of 3");
     rollout_file_free(&file);
