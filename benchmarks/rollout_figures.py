@@ -125,6 +125,9 @@ class Rollout:
             self.body, self.label = f["now/body"][()], f["now/labels"][()]
             self.present = int(np.ravel(f.attrs["first_frame"])[0])
             self.step = float(np.ravel(f.attrs["time_step"])[0])
+            if np.ravel(f.attrs["frame_stride"])[0] != 1:
+                raise SystemExit(f"{path}: expected a step for each frame of the data, found one for every "
+                                 f"{np.ravel(f.attrs['frame_stride'])[0]}; resample them (vpd data subset --stride)")
 
 
 def rigid_fit(x, y):
