@@ -42,7 +42,7 @@ typedef struct EpisodeInfo {
     const double *world_from_camera; // (F,V,4,4) when moving_cameras, else (V,4,4)
     const double *time;              // (F) seconds, strictly increasing
     double time_step;                // usual interval in seconds (their mean without gaps); 0 when F = 1
-    bool even_time;                  // no interval differs by more than 1 % from the mean
+    bool even_time;                  // no interval differs by more than 5 % from the mean
     const double *bounds;            // (2,3) workspace box, metres, lower then upper corner
     const int *heldout_views;        // (heldout_count) increasing: never input, never in the training loss
     int heldout_count;

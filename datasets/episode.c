@@ -228,11 +228,12 @@ static Status read_time(Dataset *dataset, const H5Place *group, EpisodeInfo *inf
                              "frame %d",
                              group->text, info->time[f], info->time[f - 1], f);
     }
+    const double clock = 0.05; // such as milliseconds at 60 frames a second
     info->time_step = info->F > 1 ? (info->time[info->F - 1] - info->time[0]) / (info->F - 1) : 0;
     info->even_time = true;
     for (int f = 1; f < info->F; f++) {
         double off = fabs(info->time[f] - info->time[f - 1] - info->time_step);
-        if (off > 0.01 * info->time_step) info->even_time = false;
+        if (off > clock * info->time_step) info->even_time = false;
     }
     return info->even_time ? STATUS_OK : skip_gaps(info, err);
 }

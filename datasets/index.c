@@ -15,7 +15,7 @@
 
 #define INDEX_BYTES_MAX ((size_t)1 << 40)
 #define INDEX_NAME ".vpd-index"
-enum { INDEX_VERSION = 5 };
+enum { INDEX_VERSION = 6 };
 
 typedef struct IndexHead {
     char magic[8];

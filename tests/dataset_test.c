@@ -107,6 +107,22 @@ static void test_info(void **state) {
     scene_free(&scene);
 }
 
+// 60 frames a second by a clock of milliseconds.
+static void test_clock(void **state) {
+    (void)state;
+    static const double seconds[] = {0, 0.017, 0.033, 0.05, 0.067, 0.083};
+    Error err = {0};
+    Scene scene = scene_make(6, 1, 4, 5, 0);
+    memcpy(scene.time, seconds, sizeof seconds);
+    scene_finish(&scene);
+    assert_status_ok(scene_write(path, &scene, 1, &err), err);
+    Dataset *dataset = open_good(path);
+    assert_true(dataset_episode(dataset, 0)->even_time);
+    assert_close(dataset_episode(dataset, 0)->time_step, 0.0166, 1e-9, 0);
+    dataset_close(dataset);
+    scene_free(&scene);
+}
+
 // A recording of which frames are missing, and whose clock is not exact.
 static void test_gaps(void **state) {
     (void)state;
@@ -362,9 +378,9 @@ static void test_killed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),   TEST(test_info),      TEST(test_gaps),         TEST(test_folder),
-        TEST(test_bad_requests), TEST(test_layouts),   TEST(test_depth_values), TEST(test_damage),
-        TEST(test_crash_safety), TEST(test_full_disk), TEST(test_killed),
+        TEST(test_round_trip), TEST(test_info),         TEST(test_clock),     TEST(test_gaps),
+        TEST(test_folder),     TEST(test_bad_requests), TEST(test_layouts),   TEST(test_depth_values),
+        TEST(test_damage),     TEST(test_crash_safety), TEST(test_full_disk), TEST(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
