@@ -24,3 +24,9 @@ bool time_unit_doubt(double seconds, char *out, size_t size) {
                  seconds, unit->words, seconds * unit->seconds, unit->seconds);
     return unit != NULL;
 }
+
+Status time_unit_check(const EpisodeInfo *episode, Error *err) {
+    char doubt[240];
+    if (!time_unit_doubt(episode->time_step, doubt, sizeof doubt)) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/time: %s", episode->file, episode->name, doubt);
+}

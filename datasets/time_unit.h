@@ -3,7 +3,9 @@
 #ifndef VPD_DATASETS_TIME_UNIT_H
 #define VPD_DATASETS_TIME_UNIT_H
 
+#include "datasets/dataset.h"
 #include <stdbool.h>
+
 #include <stddef.h>
 
 typedef struct TimeUnit {
@@ -17,5 +19,7 @@ const TimeUnit *time_unit_likely(double step);
 
 // What to say of a data set whose frames are `seconds` apart; false where such steps are usual.
 bool time_unit_doubt(double seconds, char *out, size_t size);
+// STATUS_BAD_INPUT where there is such a doubt about an episode.
+Status time_unit_check(const EpisodeInfo *episode, Error *err);
 
 #endif

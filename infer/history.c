@@ -28,9 +28,8 @@ Status history_stride(const Vpd *model, const EpisodeInfo *info, int *stride, Er
     bool fits = vpd_moves_at(model, whole * info->time_step);
     if (fits) *stride = (int)whole;
     if (fits || !vpd_has_dynamics(model)) return STATUS_OK;
-    char doubt[240];
-    if (time_unit_doubt(info->time_step, doubt, sizeof doubt))
-        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/time: %s", info->file, info->name, doubt);
+    Status status = time_unit_check(info, err);
+    if (status != STATUS_OK) return status;
     return error_set(err, STATUS_BAD_INPUT,
                      "%s:/episodes/%s/time: expected frames every %.4g s as the model learned%s, found one every %.4g "
                      "s; train on such video (vpd train --init .. --set data.time_step=%.4g)",

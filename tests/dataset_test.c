@@ -107,36 +107,31 @@ static void test_info(void **state) {
     scene_free(&scene);
 }
 
-// 60 frames a second by a clock of milliseconds.
-static void test_clock(void **state) {
-    (void)state;
-    static const double seconds[] = {0, 0.017, 0.033, 0.05, 0.067, 0.083};
+// A recording with its first frame at 0 and the others so many seconds later, whose usual step is `step`.
+static void check_times(int F, const double *later, bool even, double step) {
     Error err = {0};
-    Scene scene = scene_make(6, 1, 4, 5, 0);
-    memcpy(scene.time, seconds, sizeof seconds);
+    Scene scene = scene_make(F, 1, 4, 5, 0);
+    scene.time[0] = 0;
+    for (int f = 1; f < F; f++) scene.time[f] = later[f - 1];
     scene_finish(&scene);
     assert_status_ok(scene_write(path, &scene, 1, &err), err);
     Dataset *dataset = open_good(path);
-    assert_true(dataset_episode(dataset, 0)->even_time);
-    assert_close(dataset_episode(dataset, 0)->time_step, 0.0166, 1e-9, 0);
+    assert_true(dataset_episode(dataset, 0)->even_time == even);
+    assert_close(dataset_episode(dataset, 0)->time_step, step, 1e-9, 0);
     dataset_close(dataset);
     scene_free(&scene);
 }
 
-// A recording of which frames are missing, and whose clock is not exact.
+// 60 frames a second by a clock of milliseconds.
+static void test_clock(void **state) {
+    (void)state;
+    check_times(6, (const double[]){0.017, 0.033, 0.05, 0.067, 0.083}, true, 0.0166);
+}
+
+// Frames are missing, and the clock is not exact.
 static void test_gaps(void **state) {
     (void)state;
-    static const double interval[] = {0.1, 0.11, 0.2, 0.09, 0.3, 0.1};
-    Error err = {0};
-    Scene scene = scene_make(7, 1, 4, 5, 0);
-    for (int f = 1; f < 7; f++) scene.time[f] = scene.time[f - 1] + interval[f - 1];
-    scene_finish(&scene);
-    assert_status_ok(scene_write(path, &scene, 1, &err), err);
-    Dataset *dataset = open_good(path);
-    assert_false(dataset_episode(dataset, 0)->even_time);
-    assert_close(dataset_episode(dataset, 0)->time_step, 0.1, 1e-9, 0);
-    dataset_close(dataset);
-    scene_free(&scene);
+    check_times(7, (const double[]){0.1, 0.21, 0.41, 0.5, 0.8, 0.9}, false, 0.1);
 }
 
 static void test_folder(void **state) {

@@ -32,8 +32,7 @@ typedef struct TrainData {
 } TrainData;
 
 // Opens config->data.path, for this rank's episodes of each batch. Errors: episodes too short for the history and the
-// longest rollout, uneven time steps, input views that do not exist. Warns of
-// actions, which the model does not use.
+// longest rollout, uneven time steps, input views that do not exist. Warns of actions, which the model does not use.
 Status train_data_open(const Config *config, Ranks *ranks, const Log *log, TrainData *out, Error *err);
 void train_data_close(TrainData *data); // accepts {0}
 

@@ -174,10 +174,9 @@ static Status check_rates(const Trainer *t, Error *err) {
     for (int i = 0; i < t->data.episode_count && vpd_has_dynamics(t->model); i++) {
         const EpisodeInfo *info = dataset_episode(t->data.dataset, t->data.episodes[i].episode);
         double step = info->time_step * (double)t->config.data.stride;
-        char doubt[240];
         if (vpd_moves_at(t->model, step)) continue;
-        if (time_unit_doubt(info->time_step, doubt, sizeof doubt))
-            return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/time: %s", info->file, info->name, doubt);
+        Status status = time_unit_check(info, err);
+        if (status != STATUS_OK) return status;
         return error_set(err, STATUS_BAD_INPUT,
                          "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees%s, found %.6g "
                          "s; set data.stride or data.time_step, or resample",
