@@ -4,8 +4,8 @@
 #define VPD_DATASETS_TIME_UNIT_H
 
 #include "datasets/dataset.h"
-#include <stdbool.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct TimeUnit {
