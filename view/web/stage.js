@@ -490,7 +490,7 @@ export class Stage {
         if (!this.settings.loop) this.play(false);
         else this.clock = 0;
       }
-      const step = Math.min(this.last(), Math.floor(this.clock / dt));
+      const step = Math.min(this.last(), Math.floor(this.clock / dt + 1e-6)); // n * dt / dt may be below n
       if (step !== this.settings.step) this.set_step(step);
       requestAnimationFrame(tick);
     };
