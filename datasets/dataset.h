@@ -85,6 +85,9 @@ const EpisodeInfo *dataset_episode(const Dataset *dataset, int episode);
 // Time step that most episodes have, to 1 %, or if no step is that common one that some have; 0 when none has an even
 // one.
 double dataset_usual_step(const Dataset *dataset, bool training_only);
+// The n for which every n-th frame comes nearest to one every `step` seconds, as a ratio, of those for which
+// `intervals` of n frames fit into the episode; 1 where a step is not known.
+int episode_stride(const EpisodeInfo *episode, double step, long intervals);
 // Finds an episode by name, FILE:NAME or number. NULL: the first test episode, else the first validation episode, else
 // the first. An unknown or ambiguous name is STATUS_BAD_INPUT.
 Status dataset_find_episode(const Dataset *dataset, const char *text, int *episode, Error *err);

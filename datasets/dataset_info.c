@@ -98,6 +98,14 @@ Status dataset_append(Dataset *dataset, int file, const EpisodeInfo *info, Error
     return STATUS_OK;
 }
 
+int episode_stride(const EpisodeInfo *episode, double step, long intervals) {
+    if (!(step > 0) || !(episode->time_step > 0)) return 1;
+    double ratio = step / episode->time_step,
+           room = intervals > 0 ? (double)((episode->F - 1) / intervals) : episode->F;
+    double below = fmax(floor(ratio), 1), nearest = ratio * ratio <= below * (below + 1) ? below : below + 1;
+    return (int)fmin(nearest, fmax(room, 1));
+}
+
 double dataset_usual_step(const Dataset *dataset, bool training_only) {
     double usual = 0;
     long votes = 0; // for `usual`, less those against it

@@ -13,21 +13,10 @@
 
 // ---- which frames and views
 
-// The whole number that is nearest to `ratio` as a factor.
-static double nearest_whole(double ratio) {
-    double below = fmax(floor(ratio), 1);
-    return ratio * ratio <= below * (below + 1) ? below : below + 1;
-}
-
 Status history_stride(const Vpd *model, const EpisodeInfo *info, int *stride, Error *err) {
     double learned = model->config.data.time_step;
-    *stride = (int)model->config.data.stride;
-    if (!(learned > 0) || !(info->time_step > 0)) return STATUS_OK;
-    double room = model->config.model.T > 1 ? (double)((info->F - 1) / ((int)model->config.model.T - 1)) : info->F;
-    double whole = fmin(nearest_whole(learned / info->time_step), fmax(room, 1));
-    bool fits = vpd_moves_at(model, whole * info->time_step);
-    if (fits) *stride = (int)whole;
-    if (fits || !vpd_has_dynamics(model)) return STATUS_OK;
+    *stride = episode_stride(info, learned, model->config.model.T - 1);
+    if (!vpd_has_dynamics(model) || vpd_moves_at(model, *stride * info->time_step)) return STATUS_OK;
     Status status = time_unit_check(info, err);
     if (status != STATUS_OK) return status;
     return error_set(err, STATUS_BAD_INPUT,

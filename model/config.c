@@ -21,8 +21,8 @@ static const Option options[] = {
     {"data.extent", OPTION_REAL, AT(data.extent), 0, 1e6, "m", "0", NULL,
      "X: size of the workspace; the model's lengths are fractions of it. 0: measured in the data."},
     {"data.time_step", OPTION_REAL, AT(data.time_step), 0, 1e6, "s", "0", NULL,
-     "Time between the frames that the model is made for; 0: the data's, or that of the checkpoint it starts from."},
-    {"data.stride", OPTION_INT, AT(data.stride), 1, 1000, "frames", "1", NULL, "Take every stride-th frame."},
+     "Time between the frames that the model is made for; 0: the data's, or that of the checkpoint it starts from. Of "
+     "an episode with more frames every n-th is taken."},
     {"data.threads", OPTION_INT, AT(data.threads), 0, 256, "", "1", NULL,
      "Threads that read the next frames meanwhile; 0: the training thread reads."},
     {"data.cache_mib", OPTION_REAL, AT(data.cache_mib), 0, 1e7, "MiB", "1024", NULL, "Decoded images kept in memory."},
@@ -153,6 +153,8 @@ _Static_assert((int)RECORDED <= (int)CONFIG_OPTIONS_MAX, "each option has an ori
 #define MOTION_LEARNS "bodies learn motion in windows (train.motion_steps), other graphs from pixels"
 
 static const OptionOld old[] = {
+    {"data.stride", "1",
+     "every n-th frame is taken of episodes with more frames than data.time_step asks for; set that"},
     {"gnn.form", "none", FORM_TODAY},
     {"gnn.nodes", "auto|random", "nodes are random particles; train anew"},
     {"gnn.cross_edges", "-1|0", FORM_TODAY},

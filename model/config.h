@@ -19,8 +19,7 @@ typedef struct DataConfig {
     IntList input_views; // views given to the encoder; empty = all but the held-out ones
     bool crop;           // points outside the workspace box are ignored
     double extent;       // X, metres
-    double time_step;    // seconds between frames that the model sees; 0: not known yet
-    long stride;         // take every stride-th frame
+    double time_step;    // seconds between frames that the model is made for; 0: not known yet
     long threads;        // prefetch threads of the loader
     double cache_mib;    // decoded images kept in memory
 } DataConfig;

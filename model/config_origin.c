@@ -24,13 +24,14 @@ Status config_load(Config *config, const char *path, ConfigOrigin origin, Error 
 
 enum { GONE_MAX = 40 };
 
-// The options that are gone, as a checkpoint may have them: how it was trained does not matter to its weights.
+// The options that are gone, as a checkpoint may have them: how it was trained does not
+// matter to its weights, and data.time_step says how far apart its frames were.
 static void accept_in_checkpoint(OptionOld gone[GONE_MAX]) {
     size_t i = 0;
     for (; config_record.old[i].key; i++) {
         CHECK(i + 1 < GONE_MAX);
         gone[i] = config_record.old[i];
-        if (!strncmp(gone[i].key, "train.", 6)) gone[i].values = NULL;
+        if (!strncmp(gone[i].key, "train.", 6) || !strcmp(gone[i].key, "data.stride")) gone[i].values = NULL;
         if (!strcmp(gone[i].key, "gnn.form")) gone[i].values = "none|paper|published";
     }
     gone[i] = (OptionOld){0};

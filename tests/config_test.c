@@ -92,7 +92,7 @@ static void options_that_are_gone(void **state) {
                                         "gnn.decode_width=0.1",     "train.flow_term=0",
                                         "train.nearest_term=0.0",   "train.contact_starts=0",
                                         "train.motion_particles=0", "gnn.moving_vote=16",
-                                        "gnn.moving_vote=0"};
+                                        "gnn.moving_vote=0",        "data.stride=1"};
     static const char *const other[][2] = {
         {"train.position_noise=0.1", "train.position_noise: expected 0, found \"0.1\"; this option is gone"},
         {"train.displacement_penalty=0.01", "the mean displacement as a loss"},
@@ -106,6 +106,7 @@ static void options_that_are_gone(void **state) {
         {"train.nearest_term=0.02", "bodies learn motion in windows"},
         {"train.contact_starts=0.5", "set train.busy_starts for pictures"},
         {"train.motion_particles=1024", "windows have no particles; set train.windows"},
+        {"data.stride=2", "data.stride: expected 1, found \"2\"; this option is gone"},
         {"gnn.smooth=on", "gnn.smooth: expected off, found \"on\"; this option is gone"},
         {"gnn.nodes=farthest",
          "gnn.nodes: expected auto|random, found \"farthest\"; this option is gone: nodes are random"}};
@@ -119,7 +120,8 @@ static void options_that_are_gone(void **state) {
     free(found);
     free(none);
     // Weights of another training are as good as any; another activation would give other numbers.
-    parse(&config, "train: {position_noise: 0.1, beta2: 0.95, step_weights: [1, 2], flow_term: 0.1, rate: 0.001}");
+    parse(&config, "data: {stride: 3}\ntrain: {position_noise: 0.1, beta2: 0.95, step_weights: [1, 2], flow_term: 0.1, "
+                   "rate: 0.001}");
     assert_true(config.train.rate == 0.001);
     const char *relu = "model:\n  activation: relu\n";
     assert_status_error(config_parse(&config, relu, strlen(relu), "old.h5", &err), STATUS_BAD_INPUT, err,

@@ -260,8 +260,8 @@ static void threads_do_not_change_bits(void **state) {
 
 // ---- frames at another rate
 
-// All windows of the world's training episodes, for a model of this time step.
-static Status make_windows(World *world, const char *time_step, Windows *out, Error *err) {
+// All windows of the world's training episodes, for a model of this time step; fewer: without what it does not need.
+static Status make_windows(World *world, const char *time_step, bool fewer, Windows *out, Error *err) {
     char data[256];
     snprintf(data, sizeof data, "data.path=%s", world->data);
     const char *const pairs[] = {
@@ -272,6 +272,7 @@ static Status make_windows(World *world, const char *time_step, Windows *out, Er
     world_config(&config, pairs);
     world_model(world, pairs, false);
     Status status = train_data_open(&config, NULL, NULL, &train, err);
+    if (fewer) train_data_set_step(&train, config.data.time_step);
     WindowSource source = {.data = &train, .threads = 1, .model = world->model, .cache = &cache, .enough = SIZE_MAX};
     if (status == STATUS_OK) status = windows_make(out, &source, err);
     motion_cache_close(&cache);
@@ -290,8 +291,8 @@ static void another_rate_is_another_size(void **state) {
     Windows same = {0}, slower = {0};
     Error err = {0};
     world_open(&world, WORLD_PLAIN);
-    assert_status_ok(make_windows(&world, "data.time_step=0.1", &same, &err), err);
-    assert_status_ok(make_windows(&world, "data.time_step=0.2", &slower, &err), err);
+    assert_status_ok(make_windows(&world, "data.time_step=0.1", false, &same, &err), err);
+    assert_status_ok(make_windows(&world, "data.time_step=0.2", false, &slower, &err), err);
     const Tracks *a = &same.tracks, *b = &slower.tracks;
     assert_true(a->set.bodies > 2 && a->set.patches > 0 && a->set.hulls > 0);
     assert_int_equal(a->set.nodes, b->set.nodes);
@@ -312,6 +313,63 @@ static void another_rate_is_another_size(void **state) {
     windows_free(&same);
     windows_free(&slower);
     world_close(&world);
+}
+
+// Every second frame of the world, from frame 0 or 1 on, as a file of its own.
+static void write_half(const World *world, int first, Error *err) {
+    const MovieScene *from = &world->scene;
+    char path[128];
+    snprintf(path, sizeof path, "%s/half%d.h5", world->folder, first);
+    MovieScene half = scene_make(from->info.F / 2, from->info.V, from->info.H, from->info.W, 0);
+    for (int f = 0; f < half.info.F; f++) {
+        half.time[f] = 2 * WORLD_STEP * f;
+        memcpy(half.position + 3 * f, from->position + 3 * (first + 2 * f), 3 * sizeof(double));
+    }
+    scene_finish(&half);
+    assert_status_ok(scene_write(path, &half, 1, err), *err);
+    scene_free(&half);
+}
+
+// To a model of twice the time step, an episode is two: of every second frame from its first, and from its second.
+static void frames_between_are_left_out(void **state) {
+    (void)state;
+    World world;
+    Windows all = {0}, halves = {0};
+    Error err = {0};
+    char list[128];
+    world_open(&world, WORLD_PLAIN);
+    assert_status_ok(make_windows(&world, "data.time_step=0.2", true, &all, &err), err);
+    for (int first = 0; first < 2; first++) write_half(&world, first, &err);
+    snprintf(list, sizeof list, "%s/halves.txt", world.folder);
+    static const char names[] = "half0.h5\nhalf1.h5\n";
+    assert_status_ok(file_write_bytes(list, names, sizeof names - 1, &err), err);
+    snprintf(world.data, sizeof world.data, "%s", list);
+    assert_status_ok(make_windows(&world, "data.time_step=0.2", true, &halves, &err), err);
+    const Tracks *a = &all.tracks, *b = &halves.tracks;
+    assert_true(a->set.windows > 2);
+    assert_int_equal(a->set.windows, b->set.windows);
+    assert_int_equal(a->set.nodes, b->set.nodes);
+    assert_memory_equal(a->set.now, b->set.now, 3 * a->set.nodes * sizeof(real));
+    assert_memory_equal(a->set.before, b->set.before, 3 * a->set.nodes * sizeof(real));
+    assert_memory_equal(a->steps, b->steps, a->set.bodies * sizeof *a->steps);
+    windows_free(&all);
+    windows_free(&halves);
+    world_close(&world);
+}
+
+// The history and the longest rollout fit into the frames that are left.
+static void strides_of_episodes(void **state) {
+    (void)state;
+    static const struct {
+        double time_step, step;
+        int F, intervals, stride;
+    } cases[] = {{0.1, 0.1, 9, 1, 1},  {0.1, 0.2, 9, 1, 2},  {0.1, 0.2, 9, 4, 2}, {0.1, 0.2, 8, 4, 1},
+                 {0.1, 0.14, 9, 1, 1}, {0.1, 0.15, 9, 1, 2}, {0.1, 0.9, 9, 2, 4}, {0.2, 0.1, 9, 1, 1},
+                 {0.1, 0.3, 9, 0, 3},  {0.1, 0.3, 1, 0, 1},  {0, 0.1, 1, 1, 1},   {0.1, 0, 9, 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        EpisodeInfo info = {.F = cases[i].F, .time_step = cases[i].time_step};
+        assert_int_equal(episode_stride(&info, cases[i].step, cases[i].intervals), cases[i].stride);
+    }
 }
 
 // ---- whole runs
@@ -462,16 +520,16 @@ static void rates_are_mixed(void **state) {
     assert_status_ok(train(&run, "kept", false, 1, "data.time_step=0"), run.err);
     assert_close(time_step_of(&run), 0.1, 1e-9, 0);
     assert_null(strstr(run.messages, "learned with a frame every"));
-    assert_null(strstr(run.messages, "predictions will leave out"));
+    assert_null(strstr(run.messages, "every n-th is taken"));
     run.also[0] = 0;
     assert_status_ok(train(&run, "fast", false, 1, "data.time_step=0.25"), run.err);
     assert_non_null(
-        strstr(run.messages, "one every 0.125 s, of which predictions will leave out most; data.stride=2 leaves"));
-    assert_status_error(train(&run, "faster", false, 1, "data.time_step=0.6"), STATUS_BAD_INPUT, run.err,
-                        "expected 0.6 s between the frames that the model sees, or a fourth to four times that, found "
-                        "0.125 s; set data.stride");
+        strstr(run.messages, "1 of 1 episodes have more frames than one every 0.25 s; every n-th is taken"));
+    assert_status_error(train(&run, "faster", false, 1, "data.time_step=1.5"), STATUS_BAD_INPUT, run.err,
+                        "expected 1.5 s between the frames that the model sees, or a fourth to four times that, found "
+                        "0.25 s; set data.time_step");
     assert_status_error(train(&run, "kept", true, 1, "data.time_step=0.125"), STATUS_BAD_INPUT, run.err,
-                        "data.stride and data.time_step: expected 1 and 0.1 s as in");
+                        "data.time_step: expected 0.1 s as in");
     world_close(&run.world);
 }
 
@@ -549,8 +607,8 @@ static void runs_without_windows_are_refused(void **state) {
     world_open(&run.world, WORLD_PLAIN);
     assert_status_error(train(&run, "a", false, 1, "gnn.moving_threshold=9"), STATUS_BAD_INPUT, run.err,
                         "expected moving bodies, found none in any frame of the training episodes (1)");
-    assert_status_error(train(&run, "b", false, 1, "data.stride=7"), STATUS_BAD_INPUT, run.err,
-                        "expected at least 22 frames (history 2, rollout 2, stride 7), found 8");
+    assert_status_error(train(&run, "b", false, 1, "train.rollout=[1,7]"), STATUS_BAD_INPUT, run.err,
+                        "expected at least 9 frames (history 2, rollout 7), found 8");
     assert_status_ok(train(&run, "c", false, 1, "train.motion_steps=0"), run.err);
     assert_non_null(strstr(run.messages, "the motion of bodies is not trained"));
     world_close(&run.world);
@@ -575,6 +633,8 @@ int main(void) {
                                        cmocka_unit_test(a_batch_is_the_mean_of_its_windows),
                                        cmocka_unit_test(threads_do_not_change_bits),
                                        cmocka_unit_test(another_rate_is_another_size),
+                                       cmocka_unit_test(frames_between_are_left_out),
+                                       cmocka_unit_test(strides_of_episodes),
                                        cmocka_unit_test(rates_are_mixed),
                                        cmocka_unit_test(each_phase_trains_its_part),
                                        cmocka_unit_test(the_plan_has_both_phases),

@@ -40,9 +40,9 @@ static void stop_writing(MotionCache *cache, int error) {
 static uint64_t hash_of_options(const Vpd *model) {
     MotionOptions o = vpd_motion_options(model);
     char text[600];
-    int length = snprintf(text, sizeof text, "%d %d %s %d %d %a %a %a %u %ld %ld", FORMAT, MOTION_VERSION,
-                          version_number(), vpd_has_bodies(model), o.crop, o.moving_threshold, o.colour_length,
-                          o.extent, o.seed, model->config.model.T, model->config.data.stride);
+    int length = snprintf(text, sizeof text, "%d %d %s %d %d %a %a %a %u %ld", FORMAT, MOTION_VERSION, version_number(),
+                          vpd_has_bodies(model), o.crop, o.moving_threshold, o.colour_length, o.extent, o.seed,
+                          model->config.model.T);
     return XXH3_64bits(text, (size_t)length);
 }
 

@@ -27,8 +27,8 @@ static void look_at(FileSeen *seen, const char *file) {
 static MotionEpisode describe(const TrainData *data, const TrainEpisode *episode, FileSeen *seen) {
     const EpisodeInfo *info = dataset_episode(data->dataset, episode->episode);
     look_at(seen, info->file);
-    const int64_t file[] = {seen->size, seen->seconds, seen->nanoseconds};
-    uint64_t hash = XXH3_64bits_withSeed(file, sizeof file, data_record_hash_episode(info));
+    const int64_t from[] = {seen->size, seen->seconds, seen->nanoseconds, episode->stride};
+    uint64_t hash = XXH3_64bits_withSeed(from, sizeof from, data_record_hash_episode(info));
     for (int i = 0; i < episode->input_view_count; i++) {
         const int32_t view = episode->views[episode->input_views[i]];
         hash = XXH3_64bits_withSeed(&view, sizeof view, hash);

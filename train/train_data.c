@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int frames_needed(const Config *config, long rollout) {
-    return (int)((config->model.T + rollout - 1) * config->data.stride + 1);
-}
+// Intervals between the frames that a rollout takes.
+static long intervals_needed(const Config *config, long rollout) { return config->model.T + rollout - 1; }
 
 // ---- checks
 
@@ -69,13 +68,12 @@ static Status check_time(const EpisodeInfo *info, Error *err) {
 static Status check_episode(const TrainData *data, const EpisodeInfo *info, Error *err) {
     const Config *c = data->config;
     long rollout = schedule_longest_rollout(&c->train);
-    int needed = frames_needed(c, rollout);
-    bool moves = info->F >= frames_needed(c, 1);
+    long needed = intervals_needed(c, rollout) + 1;
+    bool moves = info->F > intervals_needed(c, 1);
     if (info->F >= needed) return check_time(info, err);
     return error_set(
-        err, STATUS_BAD_INPUT,
-        "%s:/episodes/%s: expected at least %d frames (history %ld, rollout %ld, stride %ld), found %d; %s", info->file,
-        info->name, needed, c->model.T, rollout, c->data.stride, info->F,
+        err, STATUS_BAD_INPUT, "%s:/episodes/%s: expected at least %ld frames (history %ld, rollout %ld), found %d; %s",
+        info->file, info->name, needed, c->model.T, rollout, info->F,
         moves ? "shorten train.rollout"
         : info->F == 1 && info->V > 8
             ? "if they show a scene that moves, import it with --as video; else learn pictures alone (gnn.graph=none, "
@@ -91,13 +89,12 @@ static void warn_of_time_unit(const Config *config, double step, const Log *log)
 
 static Status add_episodes(TrainData *data, const Log *log, Error *err) {
     bool actions = false;
-    double usual = dataset_usual_step(data->dataset, true);
-    data->time_step = usual * (double)data->config->data.stride;
+    data->time_step = dataset_usual_step(data->dataset, true);
     for (int e = 0; e < dataset_episode_count(data->dataset); e++) {
         const EpisodeInfo *info = dataset_episode(data->dataset, e);
         if (info->split != SPLIT_TRAIN) continue;
         TrainEpisode *episode = &data->episodes[data->episode_count++];
-        *episode = (TrainEpisode){.episode = e};
+        *episode = (TrainEpisode){.episode = e, .stride = 1};
         Status status = check_episode(data, info, err);
         if (status == STATUS_OK) status = choose_views(info, &data->config->data, episode, err);
         if (status != STATUS_OK) return status;
@@ -106,7 +103,7 @@ static Status add_episodes(TrainData *data, const Log *log, Error *err) {
     if (data->episode_count == 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected episodes with split \"train\", found none among %d",
                          data->config->data.path, dataset_episode_count(data->dataset));
-    warn_of_time_unit(data->config, usual, log);
+    warn_of_time_unit(data->config, data->time_step, log);
     if (actions) log_warning(log, "the data have actions, which the model does not use");
     return STATUS_OK;
 }
@@ -131,6 +128,14 @@ Status train_data_open(const Config *config, Ranks *ranks, const Log *log, Train
         out->episodes ? add_episodes(out, log, err) : error_set(err, STATUS_FAILED, "out of memory for the episodes");
     if (status != STATUS_OK) train_data_close(out);
     return status;
+}
+
+void train_data_set_step(TrainData *data, double step) {
+    long intervals = intervals_needed(data->config, schedule_longest_rollout(&data->config->train));
+    for (int i = 0; i < data->episode_count; i++) {
+        TrainEpisode *episode = &data->episodes[i];
+        episode->stride = episode_stride(dataset_episode(data->dataset, episode->episode), step, intervals);
+    }
 }
 
 void train_data_close(TrainData *data) {
@@ -221,11 +226,9 @@ Status train_data_count_changes(TrainData *data, const Log *log, Error *err) {
 
 // ---- the stream
 
-// The start frame at a given share of the total weight. `added` holds cumulative weights from frame 0 on; if all are 0,
-// the result is `even`.
-static int weighted_start(const TrainData *data, const double *added, int starts, double share, int even) {
-    int stride = (int)data->config->data.stride, present = (int)(data->config->model.T - 1) * stride;
-    const double *from = added + present;
+// The start frame at a given share of the total weight (episode->changes); if all weights are 0, the result is `even`.
+static int weighted_start(const TrainData *data, const TrainEpisode *episode, int starts, double share, int even) {
+    const double *from = episode->changes + (data->config->model.T - 1) * episode->stride;
     double at = from[0] + share * (from[starts] - from[0]);
     int start = 0;
     if (!(from[starts] > from[0])) return even;
@@ -242,11 +245,12 @@ static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, i
         random4((RandomKey){(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0}, data->first + index % own);
     const TrainEpisode *episode = &data->episodes[((uint64_t)random.v[0] * (uint64_t)data->episode_count) >> 32];
     *rollout = schedule_rollout(train, (long)step);
-    int starts = dataset_episode(data->dataset, episode->episode)->F - frames_needed(data->config, *rollout) + 1;
+    int starts = dataset_episode(data->dataset, episode->episode)->F -
+                 (int)intervals_needed(data->config, *rollout) * episode->stride;
     *first = (int)(((uint64_t)random.v[1] * (uint64_t)starts) >> 32);
     double which = (double)random_to_unit(random.v[2]), share = (double)random_to_unit(random.v[3]);
     if (episode->changes && 1 - which < train->busy_starts)
-        *first = weighted_start(data, episode->changes, starts, share, *first);
+        *first = weighted_start(data, episode, starts, share, *first);
     return episode;
 }
 
@@ -260,7 +264,7 @@ static bool next_request(void *owner, uint64_t index, FrameRequest *request) {
     *request = (FrameRequest){.episode = episode->episode,
                               .first = first,
                               .count = (int)(data->config->model.T + rollout),
-                              .stride = (int)data->config->data.stride,
+                              .stride = episode->stride,
                               .views = episode->views,
                               .view_count = episode->view_count};
     return true;
@@ -302,7 +306,7 @@ Status train_data_samples(const TrainData *data, int count, Frames *out, Error *
         const TrainEpisode *episode = &data->episodes[(int64_t)i * data->episode_count / count];
         FrameRequest request = {.episode = episode->episode,
                                 .count = (int)data->config->model.T,
-                                .stride = (int)data->config->data.stride,
+                                .stride = episode->stride,
                                 .views = episode->views,
                                 .view_count = episode->view_count};
         status = dataset_read_frames(data->dataset, request, &out[i], err);

@@ -16,6 +16,7 @@ typedef struct TrainEpisode {
     int view_count;
     int *input_views; // (input_view_count) positions in `views`
     int input_view_count;
+    int stride;      // every stride-th frame is shown (episode_stride)
     double *changes; // (F) cumulative number of pixels whose depth changes from each frame to the next; or NULL
 } TrainEpisode;
 
@@ -25,7 +26,7 @@ typedef struct TrainData {
     const Config *config;
     TrainEpisode *episodes;
     int episode_count;
-    double time_step;  // seconds between the frames that most episodes show the model; 0 if they are single frames
+    double time_step;  // seconds between frames of most episodes; 0 if they are single frames
     double waited;     // seconds that train_data_next waited for the loader
     Ranks *ranks;      // the processes of the run, or NULL
     size_t first, end; // this rank's episodes of each batch
@@ -34,6 +35,8 @@ typedef struct TrainData {
 // Opens config->data.path, for this rank's episodes of each batch. Errors: episodes too short for the history and the
 // longest rollout, uneven time steps, input views that do not exist. Warns of actions, which the model does not use.
 Status train_data_open(const Config *config, Ranks *ranks, const Log *log, TrainData *out, Error *err);
+// Chooses the frames of each episode that come nearest to one every `step` seconds; before, all are taken.
+void train_data_set_step(TrainData *data, double step);
 void train_data_close(TrainData *data); // accepts {0}
 
 // Counts the pixels whose depth changes by more than gnn.moving_threshold, for train.busy_starts. Reads every training

@@ -159,27 +159,28 @@ static void freeze(Trainer *t) {
             log_warning(t->options->log, "train.freeze: no parameter begins with \"%s\"", prefix);
 }
 
-// Predictions take no more frames than the model is made for (history_stride).
-static void warn_of_stride(const Trainer *t) {
-    double step = t->data.time_step, times = step > 0 ? t->config.data.time_step / step : 0;
-    if (times < 1.5) return;
-    log_warning(t->options->log,
-                "the model is made for a frame every %.4g s, and these data show it one every %.4g s, of which "
-                "predictions will leave out most; data.stride=%.0f leaves them out of training too",
-                t->config.data.time_step, step, fmin(round(times * (double)t->config.data.stride), 1000));
+// Of episodes with more frames than one every data.time_step, some are left out, as in predictions.
+static void choose_frames(Trainer *t) {
+    int fewer = 0;
+    train_data_set_step(&t->data, t->config.data.time_step);
+    for (int i = 0; i < t->data.episode_count; i++) fewer += t->data.episodes[i].stride > 1;
+    if (fewer)
+        log_note(t->options->log, "%d of %d episodes have more frames than one every %.4g s; every n-th is taken",
+                 fewer, t->data.episode_count, t->config.data.time_step);
 }
 
 // Whether the model can learn from the rate of each episode.
 static Status check_rates(const Trainer *t, Error *err) {
     for (int i = 0; i < t->data.episode_count && vpd_has_dynamics(t->model); i++) {
-        const EpisodeInfo *info = dataset_episode(t->data.dataset, t->data.episodes[i].episode);
-        double step = info->time_step * (double)t->config.data.stride;
+        const TrainEpisode *episode = &t->data.episodes[i];
+        const EpisodeInfo *info = dataset_episode(t->data.dataset, episode->episode);
+        double step = info->time_step * episode->stride;
         if (vpd_moves_at(t->model, step)) continue;
         Status status = time_unit_check(info, err);
         if (status != STATUS_OK) return status;
         return error_set(err, STATUS_BAD_INPUT,
                          "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees%s, found %.6g "
-                         "s; set data.stride or data.time_step, or resample",
+                         "s; set data.time_step, or resample",
                          info->file, info->name, t->config.data.time_step,
                          vpd_has_bodies(t->model) ? ", or a fourth to four times that" : "", step);
     }
@@ -196,11 +197,11 @@ Status trainer_build(Trainer *t, Error *err) {
         t->config.data.time_step = t->data.time_step;
         config_set_origin(&t->config, &t->config.data.time_step, ORIGIN_DATA);
     }
+    if (status == STATUS_OK) choose_frames(t);
     if (status == STATUS_OK) status = observe_data(t, background, err);
     if (status == STATUS_OK) status = vpd_create(&t->config, t->device, &t->model, err);
     if (status == STATUS_OK) status = check_rates(t, err);
     if (status != STATUS_OK) return status;
-    warn_of_stride(t);
     renderer_set_background(&t->model->renderer, t->device, background);
     if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, err);
     if (status == STATUS_OK && motion.path[0])
@@ -220,12 +221,10 @@ Status trainer_resume_config(Trainer *t, CheckpointFound *found, CheckpointMeta 
     if (found->note[0]) log_warning(t->options->log, "%s", found->note);
     config_take_lengths(&t->config, &meta->config);
     t->config.train.init[0] = t->config.train.init_motion[0] = 0;
-    if (t->config.data.stride != meta->config.data.stride || t->config.data.time_step != meta->config.data.time_step)
+    if (t->config.data.time_step != meta->config.data.time_step)
         return error_set(err, STATUS_BAD_INPUT,
-                         "data.stride and data.time_step: expected %ld and %.6g s as in %s, found %ld and %.6g s; a "
-                         "run keeps them",
-                         meta->config.data.stride, meta->config.data.time_step, found->path, t->config.data.stride,
-                         t->config.data.time_step);
+                         "data.time_step: expected %.6g s as in %s, found %.6g s; a run keeps it",
+                         meta->config.data.time_step, found->path, t->config.data.time_step);
     if (t->config.data.extent != meta->config.data.extent)
         return error_set(
             err, STATUS_BAD_INPUT,

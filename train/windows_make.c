@@ -104,7 +104,7 @@ static Status read_fields(const WindowSource *source, Tape *tape, const TrainEpi
                  .episode = episode,
                  .F = dataset_episode(source->data->dataset, episode->episode)->F,
                  .T = (int)source->model->config.model.T,
-                 .stride = (int)source->model->config.data.stride};
+                 .stride = episode->stride};
     r.views = malloc((size_t)episode->input_view_count * sizeof *r.views);
     Status status = r.views ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for the views of an episode");
     for (int i = 0; r.views && i < episode->input_view_count; i++) r.views[i] = episode->views[episode->input_views[i]];
@@ -184,8 +184,9 @@ static void item_track(Item *item, const TrackOptions *asked, const Poses *state
 
 static void item_label(Item *item, const TrackOptions *options, const WindowSource *source, int e) {
     const Config *c = &source->model->config;
+    int stride = source->data->episodes[e].stride;
     const EpisodeInfo *episode = dataset_episode(source->data->dataset, source->data->episodes[e].episode);
-    Poses states = {.stride = (int)c->data.stride, .tolerance = ALIKE * c->data.extent};
+    Poses states = {.stride = stride, .tolerance = ALIKE * c->data.extent};
     if (c->train.labels == LABELS_STATES) states.episode = episode;
     if (states.episode && !episode->object_position)
         item->status = error_set(&item->error, STATUS_BAD_INPUT,
@@ -193,7 +194,7 @@ static void item_label(Item *item, const TrackOptions *options, const WindowSour
                                  "set train.labels=video",
                                  episode->file, episode->name);
     else item_track(item, options, &states);
-    double scale = vpd_scale(source->model, episode->time_step * (double)c->data.stride);
+    double scale = vpd_scale(source->model, episode->time_step * stride);
     if (item->status == STATUS_OK && scale != 1) tracks_scale(&item->tracks, (real)scale);
 }
 
