@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames that lie in the caller's memory become the history that a rollout begins from.
 #include "api/api.h"
+#include "base/time_step.h"
 #include "model/lengths.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { VIEWS_MAX = 65535 };
-#define INTERVAL_TOLERANCE 0.2 // of the time between two frames, as in infer/history.c
 
 static Status check_shape(const vpd_frames *f, int T, Error *err) {
     if (f->F != T)
@@ -65,7 +65,7 @@ static Status check_time(const vpd_frames *f, const Vpd *model, Error *err) {
             return error_set(err, STATUS_BAD_INPUT,
                              "vpd_frames time: expected finite, increasing seconds, found %g at frame %d", f->time[t],
                              t);
-        bool fits = t == 0 || !(time_step > 0) || fabs(interval - time_step) <= INTERVAL_TOLERANCE * time_step;
+        bool fits = t == 0 || !(time_step > 0) || time_step_fits(interval, time_step);
         if (!fits && vpd_has_dynamics(model))
             return error_set(err, STATUS_BAD_INPUT,
                              "vpd_frames time: expected %.4g s between frames, found %.4g s between "

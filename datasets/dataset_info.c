@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
 #include "base/check.h"
+#include "base/time_step.h"
 #include "datasets/dataset_private.h"
 
 #include <math.h>
@@ -112,7 +113,7 @@ double dataset_usual_step(const Dataset *dataset, bool training_only) {
     for (int i = 0; i < dataset_episode_count(dataset); i++) {
         const EpisodeInfo *info = dataset_episode(dataset, i);
         if (info->F < 2 || !info->even_time || (training_only && info->split != SPLIT_TRAIN)) continue;
-        bool same = usual > 0 && fabs(info->time_step - usual) <= 0.01 * usual;
+        bool same = usual > 0 && time_step_same(info->time_step, usual);
         if (usual == 0 || (!same && votes == 0)) usual = info->time_step, same = true;
         votes += same ? 1 : -1;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/camera.h"
 #include "base/sort.h"
+#include "base/time_step.h"
 #include "datasets/dataset_private.h"
 #include "datasets/stored.h"
 
@@ -198,9 +199,8 @@ static Status read_cameras(Dataset *dataset, const H5Place *group, EpisodeInfo *
     return status;
 }
 
-// Missing frames do not count: the time step is the mean of the intervals within a fifth of the median.
+// Missing frames do not count: the time step is the mean of the intervals that fit the median.
 static Status skip_gaps(EpisodeInfo *info, Error *err) {
-    const double usual = 0.2;
     size_t intervals = (size_t)info->F - 1, used = 0;
     double sum = 0, *sorted = malloc(intervals * sizeof *sorted);
     if (!sorted) return error_no_memory(err, "the times of %d frames", info->F);
@@ -208,7 +208,7 @@ static Status skip_gaps(EpisodeInfo *info, Error *err) {
     sort_doubles(sorted, intervals);
     double median = sorted[intervals / 2];
     for (size_t i = 0; i < intervals; i++)
-        if (fabs(sorted[i] - median) <= usual * median) sum += sorted[i], used++;
+        if (time_step_fits(sorted[i], median)) sum += sorted[i], used++;
     info->time_step = sum / (double)used;
     free(sorted);
     return STATUS_OK;

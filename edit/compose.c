@@ -2,7 +2,8 @@
 // Adds the particles of another file.
 #include "edit/scene.h"
 
-#include <math.h>
+#include "base/time_step.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,7 @@ static Status check_model(const RolloutFile *a, const RolloutFile *b, Error *err
         return error_set(err, STATUS_BAD_INPUT,
                          "expected particles of the checkpoint %s, found those of %s: another model made them",
                          a->checkpoint_hash, b->checkpoint_hash);
-    double wide = a->time_step > b->time_step ? a->time_step : b->time_step, gap = a->time_step - b->time_step;
-    if (fabs(gap) > 0.01 * wide) // as near as vpd_scale takes for the same rate
+    if (!time_step_same(a->time_step, b->time_step))
         return error_set(err, STATUS_BAD_INPUT, "expected a time step of %g s as in the edited file, found %g s",
                          a->time_step, b->time_step);
     return STATUS_OK;

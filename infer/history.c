@@ -2,14 +2,12 @@
 #include "infer/history.h"
 
 #include "base/camera_rig.h"
+#include "base/time_step.h"
 #include "datasets/time_unit.h"
 #include "model/lengths.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-// Relative tolerance of each interval between frames against the mean.
-#define INTERVAL_TOLERANCE 0.2
 
 // ---- which frames and views
 
@@ -81,7 +79,7 @@ static Status check_intervals(const Vpd *model, const EpisodeInfo *info, const F
     double time_step = info->time_step * frames->stride;
     for (int t = 1; t < frames->F && time_step > 0 && vpd_has_dynamics(model); t++) {
         double interval = frames->time[t] - frames->time[t - 1];
-        if (fabs(interval - time_step) <= INTERVAL_TOLERANCE * time_step) continue;
+        if (time_step_fits(interval, time_step)) continue;
         return error_set(
             err, STATUS_BAD_INPUT,
             "%s:/episodes/%s/time: expected %.4g s between frames %d and %d, found %.4g s; start elsewhere", info->file,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/vpd.h"
 
+#include "base/time_step.h"
 #include "base/vector.h"
 #include "model/memory.h"
 #include "nn/backend.h"
 #include "nn/combine.h"
 #include "nn/rows.h"
 
-#include <math.h>
 #include <string.h>
 
 // ---- building
@@ -231,13 +231,11 @@ void vpd_move(Tape *tape, const Vpd *model, size_t count, Scene *const *scenes, 
 
 BodyScales vpd_body_scales(const Vpd *model) { return body_scales(model->config.data.extent); }
 
-#define SAME_RATE 0.01 // relative
-
 // How many times as long as the time step that was learned; 1 if it is the same or not known.
 static double rate_ratio(const Vpd *model, double time_step) {
     double learned = model->config.data.time_step;
     bool known = learned > 0 && time_step > 0;
-    return known && fabs(time_step / learned - 1) > SAME_RATE ? time_step / learned : 1;
+    return known && !time_step_same(time_step, learned) ? time_step / learned : 1;
 }
 
 double vpd_scale(const Vpd *model, double time_step) {
@@ -246,7 +244,7 @@ double vpd_scale(const Vpd *model, double time_step) {
 }
 
 bool vpd_moves_at(const Vpd *model, double time_step) {
-    double most = (1 + SAME_RATE) * (vpd_has_bodies(model) ? 4 : 1), ratio = rate_ratio(model, time_step);
+    double most = (1 + TIME_STEP_SAME) * (vpd_has_bodies(model) ? 4 : 1), ratio = rate_ratio(model, time_step);
     return ratio <= most && 1 / ratio <= most;
 }
 

@@ -2,6 +2,7 @@
 // Prepares a training run: memory, lengths, model, initial weights or those to resume from, optimiser, motion cache.
 #include "train/trainer_internal.h"
 
+#include "base/time_step.h"
 #include "datasets/reach.h"
 #include "datasets/time_unit.h"
 #include "encoder/unproject.h"
@@ -123,7 +124,7 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
 // The weights of a checkpoint say how fast things fall in the time step that they learned.
 static void warn_of_learned(const Trainer *t, const char *path, double learned, const Config *wanted) {
     double made_for = wanted->data.time_step;
-    if (!(learned > 0) || fabs(made_for - learned) <= 0.01 * learned) return;
+    if (!(learned > 0) || time_step_same(made_for, learned)) return;
     log_warning(t->options->log,
                 "%s learned with a frame every %.4g s, and data.time_step is %.4g s: what it predicts will be too fast "
                 "or too slow until it has learned from these data%s",
