@@ -150,12 +150,12 @@ static void warn_of_rate(const Vpd *model, const EpisodeInfo *info, const Log *l
     Error unsaid = {0};
     double learned = model->config.data.time_step;
     if (!vpd_has_bodies(model) || !(learned > 0) || history_stride(model, info, &stride, &unsaid) != STATUS_OK) return;
-    double seen = info->time_step * stride, far = 1.5;
-    if (seen <= far * learned && learned <= far * seen) return;
+    double slowest = fmax(learned, model->config.data.slowest), seen = info->time_step * stride, far = 1.5;
+    if (seen <= far * slowest && learned <= far * seen) return;
     log_warning(log,
                 "%s:/episodes/%s: the model sees a frame every %.4g s here, and learned from one every %.4g s, so its "
                 "predictions may be wrong; train it on such video too",
-                info->file, info->name, seen, learned);
+                info->file, info->name, seen, seen < learned ? learned : slowest);
 }
 
 void history_warn(const Vpd *model, const Dataset *dataset, int episode, const IntList *wanted, const Log *log) {

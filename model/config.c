@@ -136,7 +136,9 @@ static const Option options[] = {
      "Steps between checkpoints."},
     {"train.keep", OPTION_INT, AT(train.keep), 1, 1000, "", "2", NULL, "Newest checkpoints kept, beside the best."},
 
-    // What follows from data.extent.
+    // What follows from the data, and from data.extent.
+    {"data.slowest", OPTION_REAL, AT(data.slowest), 0, 1e6, "s", "0", NULL,
+     "Longest time between frames that the model learned from."},
     {"gnn.length_scale", OPTION_REAL, AT(gnn.length_scale), 0, 1e6, "m", "0", NULL, "ell: unit of edge displacements."},
     {"gnn.displacement_scale", OPTION_REAL, AT(gnn.displacement_scale), 0, 1e6, "m", "0", NULL,
      "s: unit of predicted displacements."},
@@ -144,7 +146,7 @@ static const Option options[] = {
      "lc: metres that a unit of colour counts in distances."},
 };
 
-enum { RECORDED = sizeof options / sizeof *options, DERIVED = 3 };
+enum { RECORDED = sizeof options / sizeof *options, DERIVED = 4 };
 _Static_assert((int)RECORDED <= (int)CONFIG_OPTIONS_MAX, "each option has an origin");
 
 #define FORM_TODAY                                                                                                     \

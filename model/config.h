@@ -20,6 +20,7 @@ typedef struct DataConfig {
     bool crop;           // points outside the workspace box are ignored
     double extent;       // X, metres
     double time_step;    // seconds between frames that the model is made for; 0: not known yet
+    double slowest;      // seconds: the longest time between frames that it learned from; 0: data.time_step
     long threads;        // prefetch threads of the loader
     double cache_mib;    // decoded images kept in memory
 } DataConfig;
@@ -114,8 +115,8 @@ typedef struct Config {
 } Config;
 
 extern const OptionTable config_options;
-// The options, followed by lengths that follow from them (shares of data.extent). Checkpoints and a run's config.yaml
-// contain all. A file may contain these lengths, but must not change them.
+// The options, followed by what follows from them and the data (shares of data.extent). Checkpoints and a run's
+// config.yaml contain all. A file may contain the rest too, but must not change it.
 extern const OptionTable config_record;
 extern const char *const config_usual_keys[]; // the options that users change most; NULL-terminated
 

@@ -164,20 +164,25 @@ static void motion_that_cannot_be_measured(void **state) {
     }
 }
 
-// One warning where the cameras' up, (.3, .2, 1), is another one than the model's, or where the scene, 2 m wide, is
-// much larger or smaller than the model's. None of up for no gravity or no model of motion.
+// One warning where the cameras' up, (.3, .2, 1), is another one than the model's, where the scene, 2 m wide, is
+// much larger or smaller than the model's, or where its frames, .1 s apart, are much further apart. None of up for no
+// gravity or no model of motion.
 static void unlike_data_are_told(void **state) {
     (void)state;
     static const char *const up = "held with (0.28, 0.19, 0.94) up, but the model learned gravity along y";
     static const struct {
-        const char *turn, *sets, *extent, *words; // words NULL: silent
+        const char *turn, *other, *extent, *words; // words NULL: silent
     } cases[] = {{"train.turn=y", "model.T=2", "data.extent=2", up},
                  {"train.turn=z", "model.T=2", "data.extent=2", NULL},
                  {"train.turn=none", "model.T=2", "data.extent=2", NULL},
                  {"train.turn=y", "model.T=1", "data.extent=2", NULL},
                  {"train.turn=z", "model.T=2", "data.extent=0.7", NULL},
                  {"train.turn=z", "model.T=2", "data.extent=0.6", "2 m wide, but the model learned in one of 0.6 m"},
-                 {"train.turn=z", "model.T=2", "data.extent=7", "2 m wide, but the model learned in one of 7 m"}};
+                 {"train.turn=z", "model.T=2", "data.extent=7", "2 m wide, but the model learned in one of 7 m"},
+                 {"train.turn=z", "data.time_step=0.07", "data.extent=2", NULL},
+                 {"train.turn=z", "data.time_step=0.06", "data.extent=2",
+                  "sees a frame every 0.1 s here, and learned from one every 0.06 s, so its predictions may be wrong"},
+                 {"data.slowest=0.07", "data.time_step=0.06", "data.extent=2", NULL}};
     World world;
     world_open(&world, WORLD_PLAIN);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -187,7 +192,7 @@ static void unlike_data_are_told(void **state) {
         EvalEpisodes episodes;
         Report report = {0};
         Error err = {0};
-        world_model(&world, (const char *[]){cases[i].turn, cases[i].sets, cases[i].extent, NULL}, false);
+        world_model(&world, (const char *[]){cases[i].turn, cases[i].other, cases[i].extent, NULL}, false);
         Session session = {.model = world.model};
         assert_status_ok(eval_episodes_choose(world.dataset, "train,val,test", NULL, 0, &episodes, &err), err);
         EvalRequest request = {.episodes = &episodes, .steps = 1, .log = &log};

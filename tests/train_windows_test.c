@@ -483,13 +483,13 @@ static void each_phase_trains_its_part(void **state) {
 }
 
 // What the newest model is made for.
-static double time_step_of(const Run *run) {
+static DataConfig data_of(const Run *run) {
     CheckpointFound found;
     CheckpointMeta meta;
     Error err = {0};
     assert_status_ok(checkpoint_find(run->out, &found, &err), err);
     assert_status_ok(checkpoint_read_meta(found.path, &meta, &err), err);
-    return meta.config.data.time_step;
+    return meta.config.data;
 }
 
 // Bodies learn from video of two rates at once, and a run that starts from them keeps the rate that they are made for.
@@ -511,16 +511,21 @@ static void rates_are_mixed(void **state) {
                         "expected 0.1 s between the frames that the model sees, found 0.125 s");
     run.also[0] = 0;
     assert_status_ok(train(&run, "mixed", false, 1, "data.time_step=0"), run.err);
-    assert_close(time_step_of(&run), 0.1, 1e-9, 0);
+    assert_close(data_of(&run).time_step, 0.1, 1e-9, 0);
+    assert_close(data_of(&run).slowest, 0.125, 1e-9, 0);
     snprintf(run.world.data, sizeof run.world.data, "%s", slower);
     snprintf(run.also, sizeof run.also, "train.init=%s/mixed", run.world.folder);
     assert_status_ok(train(&run, "own", false, 1, "data.time_step=0.125"), run.err);
-    assert_close(time_step_of(&run), 0.125, 1e-9, 0);
+    assert_close(data_of(&run).time_step, 0.125, 1e-9, 0);
     assert_non_null(strstr(run.messages, "learned with a frame every 0.1 s, and data.time_step is 0.125 s"));
     assert_status_ok(train(&run, "kept", false, 1, "data.time_step=0"), run.err);
-    assert_close(time_step_of(&run), 0.1, 1e-9, 0);
+    assert_close(data_of(&run).time_step, 0.1, 1e-9, 0);
     assert_null(strstr(run.messages, "learned with a frame every"));
     assert_null(strstr(run.messages, "every n-th is taken"));
+    snprintf(run.world.data, sizeof run.world.data, "%s/data.h5", run.world.folder);
+    assert_status_ok(train(&run, "on", false, 1, "data.time_step=0"), run.err);
+    assert_close(data_of(&run).slowest, 0.125, 1e-9, 0);
+    snprintf(run.world.data, sizeof run.world.data, "%s", slower);
     run.also[0] = 0;
     assert_status_ok(train(&run, "fast", false, 1, "data.time_step=0.25"), run.err);
     assert_non_null(

@@ -146,6 +146,7 @@ static Status find_init(Trainer *t, const char *text, bool dynamics_alone, Check
     config_take_lengths(&wanted, &meta.config);
     warn_of_learned(t, found->path, meta.config.data.time_step, &wanted);
     config_take_amounts(&meta.config, &wanted);
+    wanted.data.slowest = fmax(meta.config.data.slowest, meta.config.data.time_step);
     if (dynamics_alone) meta.config.encoder = wanted.encoder, meta.config.renderer = wanted.renderer;
     status = config_check_same_model(&meta.config, &wanted, err);
     if (status == STATUS_OK) t->config = wanted;
@@ -163,8 +164,13 @@ static void freeze(Trainer *t) {
 // Of episodes with more frames than one every data.time_step, some are left out, as in predictions.
 static void choose_frames(Trainer *t) {
     int fewer = 0;
+    double *slowest = &t->config.data.slowest;
     train_data_set_step(&t->data, t->config.data.time_step);
-    for (int i = 0; i < t->data.episode_count; i++) fewer += t->data.episodes[i].stride > 1;
+    for (int i = 0; i < t->data.episode_count; i++) {
+        const TrainEpisode *episode = &t->data.episodes[i];
+        *slowest = fmax(*slowest, dataset_episode(t->data.dataset, episode->episode)->time_step * episode->stride);
+        fewer += episode->stride > 1;
+    }
     if (fewer)
         log_note(t->options->log, "%d of %d episodes have more frames than one every %.4g s; every n-th is taken",
                  fewer, t->data.episode_count, t->config.data.time_step);
@@ -192,6 +198,7 @@ Status trainer_build(Trainer *t, Error *err) {
     const TrainConfig *train = &t->config.train;
     double background[3];
     CheckpointFound init = {{0}, {0}}, motion = {{0}, {0}};
+    if (!t->options->resume) t->config.data.slowest = 0;
     Status status = find_init(t, train->init, false, &init, err);
     if (status == STATUS_OK) status = find_init(t, train->init_motion, true, &motion, err);
     if (status == STATUS_OK && t->config.data.time_step == 0) {
@@ -221,6 +228,7 @@ Status trainer_resume_config(Trainer *t, CheckpointFound *found, CheckpointMeta 
     t->saved = meta->step;
     if (found->note[0]) log_warning(t->options->log, "%s", found->note);
     config_take_lengths(&t->config, &meta->config);
+    t->config.data.slowest = meta->config.data.slowest;
     t->config.train.init[0] = t->config.train.init_motion[0] = 0;
     if (t->config.data.time_step != meta->config.data.time_step)
         return error_set(err, STATUS_BAD_INPUT,
