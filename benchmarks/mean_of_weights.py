@@ -6,7 +6,7 @@
     python benchmarks/mean_of_weights.py OUT.h5 BASE.h5 WEIGHT:CHECKPOINT.h5 ..
 
 OUT is BASE, a file of `vpd export --checkpoint`, with other values of bodies.*: the weighted mean of the averaged weights
-(/ema) of the checkpoints, and their model.C. They should come from one another by further training. Checksums are as
+(/ema) of the checkpoints, their model.C and data.slowest. They should come from one another by further training. Checksums are as
 files/checkpoint.h says.
 """
 import argparse
@@ -52,11 +52,12 @@ def put(group, name, values):
     group.create_dataset(name, data=values)
 
 
-def config_of_width(config, other):
-    """The bytes of a config with the model.C of another one."""
-    width = rb"(\n *C: )(\d+)"
-    found = re.search(width, other.tobytes())[2]
-    return np.frombuffer(re.sub(width, rb"\g<1>" + found, config.tobytes()), np.uint8)
+def config_with(config, other):
+    """The bytes of a config with the model.C of another one, and the slowest rate that it learned from."""
+    config, other = config.tobytes(), other.tobytes()
+    for key in (rb"(\n *C: )(\S+)", rb"(\n *slowest: )(\S+)"):
+        config = re.sub(key, rb"\g<1>" + re.search(key, other)[2], config)
+    return np.frombuffer(config, np.uint8)
 
 
 def main():
@@ -78,7 +79,7 @@ def main():
             if name.startswith("bodies."):
                 mean = sum(weight * part["ema"][name][()].astype("f8") for weight, part in parts)
                 put(ema, name, mean.astype(ema[name].dtype))
-        put(f, "config", config_of_width(f["config"][()], parts[0][1]["config"][()]))
+        put(f, "config", config_with(f["config"][()], parts[0][1]["config"][()]))
         ema.attrs.modify("checksum", np.bytes_(checksum_of_group(ema)))
         f.attrs.modify("checksum", np.bytes_(checksum_of_file(f)))
 
