@@ -479,9 +479,10 @@ export class Stage {
     if (!this.playing) return this.changed();
     const dt = this.front().scene.time_step || 0.04;
     this.clock = this.settings.step >= this.last() && !this.streaming ? 0 : this.settings.step * dt;
+    const film = this.film = {}; // one that plays already ends, or both would move the clock
     let before = performance.now();
     const tick = now => {
-      if (!this.playing || this.away) return;
+      if (!this.playing || this.away || this.film !== film) return;
       this.clock += Math.min(0.25, (now - before) / 1000) * this.settings.rate;
       before = now;
       const end = this.last() * dt;
