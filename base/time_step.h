@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define TIME_STEP_SAME 0.01 // relative: frames at this rate are as if at the other
+#define TIME_STEP_SAME 0.01 // relative difference up to which two rates count as one
 
 static inline bool time_step_same(double step, double other) { return fabs(step - other) <= TIME_STEP_SAME * other; }
 
